@@ -28,14 +28,14 @@ await pool.query(`
     primary key (run_id, first));
 `)
 
-const hashOf = (key: string): Buffer => createHash("sha256").update(key).digest()
+const keyHash = (key: string): Buffer => createHash("sha256").update(key).digest()
 
-await pool.query(`insert into keys values ($1, 'bench') on conflict do nothing`, [hashOf("bench-key")])
+await pool.query(`insert into keys values ($1, 'bench') on conflict do nothing`, [keyHash("bench-key")])
 
 /** Owners by their keys, for the five seconds in which a key that was taken away still works. */
 const known = new Map<string, { readonly owner: string; readonly until: number }>()
 
-const ownerOf = async (request: IncomingMessage): Promise<string | null> => {
+const requestOwner = async (request: IncomingMessage): Promise<string | null> => {
   const key = request.headers["x-api-key"]
   if (typeof key !== "string") return null
   const found = known.get(key)
@@ -44,7 +44,7 @@ const ownerOf = async (request: IncomingMessage): Promise<string | null> => {
   const { rows } = await pool.query({
     name: "key",
     text: "select owner from keys where hash = $1",
-    values: [hashOf(key)]
+    values: [keyHash(key)]
   })
   const owner: unknown = rows[0]?.owner
   if (typeof owner !== "string") return null
@@ -135,7 +135,7 @@ const check = ({ content, history = 50, model, stream = false }: Record<string, 
 
 const agent = new Agent({ keepAlive: true, maxSockets: 2000 })
 /** The body of the provider's answer. */
-const answerOf = async (question: object): Promise<AsyncIterable<Uint8Array>> => {
+const providerAnswer = async (question: object): Promise<AsyncIterable<Uint8Array>> => {
   const headers = { "content-type": "application/json" }
   const body = JSON.stringify(question)
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -192,7 +192,7 @@ const converse = async ({ question, runId, stream, threadId }: Turn, response: S
   const events: Array<Delta> = []
   const decoder = new TextDecoder()
   let unread = ""
-  const answer = await answerOf(question)
+  const answer = await providerAnswer(question)
   if (stream) response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" })
   for await (const bytes of answer) {
     const lines = (unread + decoder.decode(bytes, { stream: true })).split("\n")
@@ -251,7 +251,7 @@ const seed = async (owner: string, request: IncomingMessage, response: ServerRes
 
 /** `/turn/THREAD` makes a turn or lists the messages, `/events/RUN?after=N` reads the log. */
 const answerRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const owner = await ownerOf(request)
+  const owner = await requestOwner(request)
   if (owner === null) throw new Refused(401, "Send a key that is known, as x-api-key.")
   const [path = "", query = ""] = (request.url ?? "").split("?")
   const [, kind, id = ""] = path.split("/")

@@ -12,7 +12,7 @@ export const ticksIn = (stat: string): number => {
 }
 
 /** Null: the process has just ended, or this is no Linux, or the server is elsewhere. */
-const ticksOf = (pid: number): number | null => {
+const processTicks = (pid: number): number | null => {
   try {
     return ticksIn(readFileSync(`/proc/${pid}/stat`, "utf8"))
   } catch {
@@ -31,7 +31,7 @@ export const watchDatabase = async (
     cpuMillis: async () => {
       const { rows } = await client.query<{ readonly pid: number }>("select pid from pg_stat_activity")
       for (const { pid } of rows) {
-        const ticks = ticksOf(pid)
+        const ticks = processTicks(pid)
         if (ticks !== null) seen.set(pid, ticks)
       }
       if (seen.size === 0) return Number.NaN

@@ -25,7 +25,7 @@ export interface Durability {
   readonly commitMillis: number
 }
 
-export const durabilityOf = async (server: string): Promise<Durability> => {
+export const measureDurability = async (server: string): Promise<Durability> => {
   const client = await connect(server)
   const settings: Record<string, string> = {}
   for (const name of ["fsync", "synchronous_commit", "full_page_writes"]) {

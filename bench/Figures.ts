@@ -8,7 +8,7 @@ export interface Spread {
   readonly highest: number
 }
 
-const spreadOf = (values: ReadonlyArray<number>): Spread => ({
+const spreadIn = (values: ReadonlyArray<number>): Spread => ({
   rounds: values.length,
   lowest: Math.min(...values),
   highest: Math.max(...values)
@@ -16,7 +16,7 @@ const spreadOf = (values: ReadonlyArray<number>): Spread => ({
 
 /** Of the ratio in each round, where there is a baseline; otherwise of the figure itself. */
 export const spread = (ours: ReadonlyArray<number>, theirs: ReadonlyArray<number> | null): Spread =>
-  spreadOf(theirs === null ? ours : ours.map((value, round) => value / (theirs[round] ?? Number.NaN)))
+  spreadIn(theirs === null ? ours : ours.map((value, round) => value / (theirs[round] ?? Number.NaN)))
 
 /** The medians of a row, and the spread of its rounds. */
 export const inRounds = (ours: ReadonlyArray<number>, theirs: ReadonlyArray<number> | null) => ({

@@ -36,7 +36,7 @@ const json = async (request: IncomingMessage) => {
   return JSON.parse(body)
 }
 
-const answerOf = (question: object): Promise<IncomingMessage> =>
+const providerAnswer = (question: object): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json" }
     ask(`${upstream}/chat/completions`, { method: "POST", agent, headers }, resolve)
@@ -52,7 +52,7 @@ const turn = async (thread: string, request: IncomingMessage, response: ServerRe
   const before = await last(thread, history)
   await say(thread, "user", content)
   const messages = [{ role: "system", content: "You are helpful." }, ...before, { role: "user", content }]
-  const answer = await answerOf({ model, messages, stream: true })
+  const answer = await providerAnswer({ model, messages, stream: true })
   if (stream) response.writeHead(200, { "content-type": "text/event-stream" })
   let [unread, whole] = ["", ""]
   answer.setEncoding("utf8")

@@ -22,12 +22,13 @@ export interface Target {
   readonly bound: number
 }
 
-export const ratioOf = ({ baseline, kernel }: Row): number | null => (baseline === null ? null : kernel / baseline)
+export const baselineRatio = ({ baseline, kernel }: Row): number | null =>
+  baseline === null ? null : kernel / baseline
 
 export const holds = (row: Row): boolean | null => {
   const { kernel, raw = Number.NaN, target } = row
   if (target === null) return null
-  const measured = { "to raw": kernel / raw, ratio: ratioOf(row) ?? Number.NaN, value: kernel }[target.of]
+  const measured = { "to raw": kernel / raw, ratio: baselineRatio(row) ?? Number.NaN, value: kernel }[target.of]
   return target.sense === "at least" ? measured >= target.bound : measured <= target.bound
 }
 
@@ -54,7 +55,7 @@ export const table = (rows: ReadonlyArray<Row>): string => {
     row.unit,
     plain(row.kernel),
     plain(row.baseline),
-    plain(ratioOf(row)),
+    plain(baselineRatio(row)),
     spreadText(row),
     plain(row.raw ?? null),
     plain(row.raw === undefined ? null : row.kernel / row.raw),

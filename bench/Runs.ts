@@ -27,7 +27,7 @@ export interface Run {
 const onPostgres: ReadonlyArray<Store> = ["postgres"]
 const everywhere: ReadonlyArray<Store> = ["postgres", "pglite", "in-memory"]
 
-const sizesOf = (world: World, quick: ReadonlyArray<number>, full: ReadonlyArray<number>) =>
+const sizesFor = (world: World, quick: ReadonlyArray<number>, full: ReadonlyArray<number>) =>
   world.isQuick ? quick : full
 
 export const runs: ReadonlyArray<Run> = [
@@ -113,7 +113,7 @@ export const runs: ReadonlyArray<Run> = [
     measure: async (world, store) => {
       const { baseline, kernel } = await world.sides(store)
       const rows: Array<Row> = []
-      for (const messages of sizesOf(world, [1000], [1000, 10_000])) {
+      for (const messages of sizesFor(world, [1000], [1000, 10_000])) {
         rows.push(...(await longThread(store, kernel, baseline, messages, world.effort)))
       }
       return rows
@@ -126,7 +126,7 @@ export const runs: ReadonlyArray<Run> = [
     quick: onPostgres,
     measure: async (world, store) => {
       const { baseline, kernel } = await world.sides(store)
-      return realTimeStreams(store, kernel, baseline, sizesOf(world, [150], [100, 150, 200, 250, 300, 350]), 150)
+      return realTimeStreams(store, kernel, baseline, sizesFor(world, [150], [100, 150, 200, 250, 300, 350]), 150)
     }
   },
   {
@@ -148,7 +148,7 @@ export const runs: ReadonlyArray<Run> = [
     says: "indexing and search of chunks, against the same SQL by hand",
     stores: onPostgres,
     quick: onPostgres,
-    measure: (world) => search(world.database, sizesOf(world, [1000], [1000, 20_000, 200_000]))
+    measure: (world) => search(world.database, sizesFor(world, [1000], [1000, 20_000, 200_000]))
   },
   {
     name: "memories",
@@ -157,7 +157,7 @@ export const runs: ReadonlyArray<Run> = [
     quick: onPostgres,
     measure: async (world) => {
       const rows: Array<Row> = []
-      for (const count of sizesOf(world, [1000], [1000, 10_000])) rows.push(...(await memories(world.database, count)))
+      for (const count of sizesFor(world, [1000], [1000, 10_000])) rows.push(...(await memories(world.database, count)))
       return rows
     }
   },
@@ -211,7 +211,7 @@ export interface Wish {
   readonly isQuick: boolean
 }
 
-const listOf = (text: string | undefined, known: ReadonlyArray<string>, what: string): ReadonlyArray<string> => {
+const wantedNames = (text: string | undefined, known: ReadonlyArray<string>, what: string): ReadonlyArray<string> => {
   const names = text?.split(",") ?? known
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length > 0)
@@ -221,12 +221,12 @@ const listOf = (text: string | undefined, known: ReadonlyArray<string>, what: st
 
 /** What is to be done, store by store. A run that is asked for by its name is made in a quick call too. */
 export const chosen = ({ isQuick, only, stores }: Wish): ReadonlyArray<readonly [store: Store, run: Run]> => {
-  const names = listOf(
+  const names = wantedNames(
     only,
     runs.map(({ name }) => name),
     "run"
   )
-  const wanted = listOf(stores, everywhere, "store")
+  const wanted = wantedNames(stores, everywhere, "store")
   return everywhere
     .filter((store) => wanted.includes(store))
     .flatMap((store) =>

@@ -52,10 +52,10 @@ export type Env = Readonly<Record<string, string>>
 
 export const startBaseline = async (program: "Baseline" | "Raw", upstream: string, env: Env): Promise<Side> => {
   const process = await Process.start(program, { BENCH_UPSTREAM: upstream, ...env })
-  const target = targetOf(process)
+  const target = processTarget(process)
   return {
     process,
-    thread: async (messages) => idOf(await sendJson(target, "POST", "/seed", { messages, model: "burst-20" })),
+    thread: async (messages) => threadIdIn(await sendJson(target, "POST", "/seed", { messages, model: "burst-20" })),
     turn: (id, turn, onText = drop) =>
       succeedWhole(
         (hear) => send(target, "POST", `/turn/${id}`, { ...turn, content: text, history: historySize }, hear),
@@ -65,7 +65,7 @@ export const startBaseline = async (program: "Baseline" | "Raw", upstream: strin
   }
 }
 
-const idOf = (record: unknown): string => String(Object(record).thread_id)
+const threadIdIn = (record: unknown): string => String(Object(record).thread_id)
 
 export const startKernel = async (
   upstream: string,
@@ -75,7 +75,7 @@ export const startKernel = async (
 ): Promise<Side> => kernelSide(await Process.start(program, { BENCH_UPSTREAM: upstream, BENCH_STORE: store, ...env }))
 
 const kernelSide = (process: Process): Side => {
-  const target = targetOf(process)
+  const target = processTarget(process)
   /** Made when a thread is: a process whose first turn is measured has not answered anything before. */
   let made: Promise<string> | null = null
   const makeAssistant = async () => {
@@ -91,7 +91,7 @@ const kernelSide = (process: Process): Side => {
     process,
     thread: async (messages) => {
       made ??= makeAssistant()
-      const id = idOf(await sendJson(target, "POST", `/api/assistants/${await made}/threads`, {}))
+      const id = threadIdIn(await sendJson(target, "POST", `/api/assistants/${await made}/threads`, {}))
       const saved = { content: text, send_to_llm: false }
       for (let n = 0; n < messages; n++) await succeed(send(target, "POST", `/api/threads/${id}/messages`, saved))
       return id
@@ -106,7 +106,7 @@ const kernelSide = (process: Process): Side => {
   }
 }
 
-export const targetOf = ({ port }: Process): Target => ({ port, headers: { "x-api-key": "bench-key" } })
+export const processTarget = ({ port }: Process): Target => ({ port, headers: { "x-api-key": "bench-key" } })
 
 export const stop = async (sides: ReadonlyArray<Side>): Promise<void> => {
   closeConnections()

@@ -15,7 +15,7 @@ const answer = " lorem ipsum".repeat(20)
 
 const answers = new Map<number, ReadonlyArray<string>>()
 
-const deltasOf = (count: number): ReadonlyArray<string> => {
+const deltaChunks = (count: number): ReadonlyArray<string> => {
   const at = (index: number) => Math.round((index * answer.length) / count)
   const made =
     answers.get(count) ??
@@ -29,7 +29,7 @@ const end = (response: ServerResponse, finish: string): void => {
 }
 
 const burst = (response: ServerResponse, count: number): void => {
-  for (const delta of deltasOf(count)) response.write(delta)
+  for (const delta of deltaChunks(count)) response.write(delta)
   end(response, "stop")
 }
 

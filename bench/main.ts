@@ -7,8 +7,8 @@ import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { cpus, loadavg } from "node:os"
 import { parseArgs } from "node:util"
-import { durabilityOf } from "./Databases.ts"
-import { holds, ratioOf, type Row, table } from "./Report.ts"
+import { measureDurability } from "./Databases.ts"
+import { baselineRatio, holds, type Row, table } from "./Report.ts"
 import { chosen, runs } from "./Runs.ts"
 import { World } from "./World.ts"
 
@@ -32,7 +32,7 @@ const database = process.env["TEST_DATABASE_URL"]
 if (database === undefined) throw new Error("TEST_DATABASE_URL is not set. Run this with: npm run bench")
 
 execFileSync("npm", ["run", "--silent", "build"], { cwd: new URL("../", import.meta.url), stdio: "inherit" })
-const { commitMillis, settings, version } = await durabilityOf(database)
+const { commitMillis, settings, version } = await measureDurability(database)
 const [load = 0] = loadavg()
 const machine = {
   node: process.version,
@@ -82,6 +82,6 @@ console.log(
 )
 console.log(`It took ${((performance.now() - began) / 60_000).toFixed(1)} minutes.`)
 if (options.json !== undefined) {
-  const found = rows.map((row) => ({ ...row, ratio: ratioOf(row), holds: holds(row) }))
+  const found = rows.map((row) => ({ ...row, ratio: baselineRatio(row), holds: holds(row) }))
   writeFileSync(options.json, `${JSON.stringify({ machine, rows: found }, null, 2)}\n`)
 }

@@ -36,7 +36,7 @@ const importsIn = (code: string): ReadonlySet<string> => {
   return new Set([...named, ...whole])
 }
 
-const programsOf = (page: string): ReadonlyArray<Program> => {
+const programsIn = (page: string): ReadonlyArray<Program> => {
   const text = readFileSync(join(root, "docs", page), "utf8")
   const title = /^# (.*)$/mu.exec(text)?.[1] ?? page
   return [...text.matchAll(/^```tsx?\n([\s\S]*?)^```/gmu)]
@@ -51,7 +51,7 @@ const uses = ({ code, imports }: Program, entry: string, name: string): boolean 
 export const readExamples = (): ((entry: string, name: string) => Example | undefined) => {
   const programs = readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
-    .flatMap(programsOf)
+    .flatMap(programsIn)
     .toSorted((a, b) => a.code.length - b.code.length)
   return (entry, name) => programs.find((program) => uses(program, entry, name))
 }

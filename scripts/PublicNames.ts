@@ -76,12 +76,12 @@ const fileText = (file: string): string => {
 }
 
 const reader = ({ checker, program }: Project) => {
-  const fileOf = (node: Node): SourceFile => node.getSourceFile()
-  const textOf = (node: Node, end = node.end): string =>
-    fileOf(node)
-      .text.slice(node.getStart(fileOf(node)), end)
+  const sourceFile = (node: Node): SourceFile => node.getSourceFile()
+  const sourceText = (node: Node, end = node.end): string =>
+    sourceFile(node)
+      .text.slice(node.getStart(sourceFile(node)), end)
       .trim()
-  const typeOf = (node: Node): string => {
+  const typeText = (node: Node): string => {
     const type = checker.getTypeAtLocation(node)
     if (type === undefined) return "unknown"
     const text = checker.typeToString(type, undefined, whole)
@@ -89,13 +89,13 @@ const reader = ({ checker, program }: Project) => {
   }
 
   const memberCode = (member: ClassDeclaration["members"][number]): string => {
-    const file = fileOf(member)
+    const file = sourceFile(member)
     const begin = member.getStart(file, true)
     const upTo = (end: number) => file.text.slice(begin, end).trim()
     if (isPropertyDeclaration(member)) {
       if (member.initializer === undefined) return upTo(member.end)
       const end = member.type === undefined ? member.name.end : member.type.end
-      return member.type === undefined ? `${upTo(end)}: ${typeOf(member)}` : upTo(end)
+      return member.type === undefined ? `${upTo(end)}: ${typeText(member)}` : upTo(end)
     }
     const hasBody = isMethodDeclaration(member) || isGetAccessorDeclaration(member) || isConstructorDeclaration(member)
     return hasBody && member.body !== undefined ? upTo(member.body.getStart(file)) : upTo(member.end)
@@ -103,31 +103,32 @@ const reader = ({ checker, program }: Project) => {
 
   const classCode = (node: ClassDeclaration): string => {
     const [first] = node.members
-    if (first === undefined) return textOf(node)
-    const head = textOf(node, fileOf(node).text.lastIndexOf("{", first.getStart(fileOf(node), true)) + 1)
-    const members = node.members.filter((each) => !/^\s*(?:private|#)/u.test(textOf(each)))
+    if (first === undefined) return sourceText(node)
+    const head = sourceText(node, sourceFile(node).text.lastIndexOf("{", first.getStart(sourceFile(node), true)) + 1)
+    const members = node.members.filter((each) => !/^\s*(?:private|#)/u.test(sourceText(each)))
     return `${head}\n${members.map((each) => `  ${memberCode(each)}`).join("\n")}\n}`
   }
 
-  const codeOf = (node: Node): string => {
+  const declarationCode = (node: Node): string => {
     if (isClassDeclaration(node)) return classCode(node)
-    if (isFunctionDeclaration(node)) return textOf(node, node.body?.getStart(fileOf(node)))
-    if (!isVariableDeclaration(node)) return textOf(node)
+    if (isFunctionDeclaration(node)) return sourceText(node, node.body?.getStart(sourceFile(node)))
+    if (!isVariableDeclaration(node)) return sourceText(node)
     const { initializer, type } = node
-    const name = textOf(node.name)
-    if (type !== undefined) return `const ${name}: ${textOf(type)}`
+    const name = sourceText(node.name)
+    if (type !== undefined) return `const ${name}: ${sourceText(type)}`
     const isFunction = initializer !== undefined && (isArrowFunction(initializer) || isFunctionExpression(initializer))
-    if (!isFunction && initializer !== undefined && /^(?:Schema|Context)\./u.test(textOf(initializer)))
-      return `const ${textOf(node)}`
-    return `const ${name}: ${typeOf(node.name)}`
+    if (!isFunction && initializer !== undefined && /^(?:Schema|Context)\./u.test(sourceText(initializer)))
+      return `const ${sourceText(node)}`
+    return `const ${name}: ${typeText(node.name)}`
   }
 
-  const membersOf = (declarations: ReadonlyArray<Node>, symbol: Name): ReadonlyArray<PublicMember> => {
+  const publicMembers = (declarations: ReadonlyArray<Node>, symbol: Name): ReadonlyArray<PublicMember> => {
     if (!declarations.some((node) => isInterfaceDeclaration(node) || isTypeAliasDeclaration(node))) return []
     return checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol)).flatMap((property) => {
       const node = property.declarations[0]?.resolve()
       if (node === undefined || !(isPropertySignatureDeclaration(node) || isMethodSignatureDeclaration(node))) return []
-      const type = isPropertySignatureDeclaration(node) && node.type !== undefined ? textOf(node.type) : typeOf(node)
+      const type =
+        isPropertySignatureDeclaration(node) && node.type !== undefined ? sourceText(node.type) : typeText(node)
       return [
         {
           name: property.name,
@@ -142,7 +143,7 @@ const reader = ({ checker, program }: Project) => {
   const named = (name: string, alias: Name): ReadonlyArray<PublicName> => {
     const symbol = (alias.flags & SymbolFlags.Alias) === 0 ? alias : checker.getAliasedSymbol(alias)
     const declarations = symbol.declarations.flatMap((handle) => handle.resolve() ?? [])
-    const file = declarations[0] === undefined ? "" : fileOf(declarations[0]).fileName
+    const file = declarations[0] === undefined ? "" : sourceFile(declarations[0]).fileName
     // A library's own name that an entry passes on is documented there.
     if (file.includes("/node_modules/")) return []
     const isSpace = (symbol.flags & SymbolFlags.ValueModule) !== 0
@@ -156,8 +157,8 @@ const reader = ({ checker, program }: Project) => {
       {
         name,
         text: text === "" && isOfFile ? fileText(file) : text,
-        code: isSpace ? "" : declarations.map((node) => shortened(unindented(codeOf(node)))).join("\n\n"),
-        members: membersOf(declarations, symbol),
+        code: isSpace ? "" : declarations.map((node) => shortened(unindented(declarationCode(node)))).join("\n\n"),
+        members: publicMembers(declarations, symbol),
         file: file.slice(root.length + 1)
       },
       ...inside

@@ -17,9 +17,16 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { applications, cpuOfAnAnswer, findingsOf, usageOf } from "./compare/Findings.ts"
+import { applicationFindings, applications, cpuOfAnAnswer, measureUsage } from "./compare/Findings.ts"
 import type { Library } from "./compare/Program.ts"
-import { folder as programs, linesOf, type Results, sentenceOf, tablesOf, withTables } from "./compare/Results.ts"
+import {
+  folder as programs,
+  programLines,
+  type Results,
+  resultTables,
+  totalsSentence,
+  withTables
+} from "./compare/Results.ts"
 import { root } from "./Workspace.ts"
 
 const work = process.argv[2] ?? mkdtempSync(join(tmpdir(), "colloquy-compare-"))
@@ -61,7 +68,7 @@ const install = (name: string, packages: ReadonlyArray<string>): Library => {
     name,
     folder,
     nodeOptions: ["--disable-warning=ExperimentalWarning"],
-    fileOf: (application) => `${application}.ts`,
+    programFile: (application) => `${application}.ts`,
     patience: 15_000
   }
 }
@@ -100,12 +107,12 @@ const found: Record<string, Record<string, Results["applications"][string][strin
 for (const [name, { packages, title }] of Object.entries(listed)) {
   const library = install(name, packages)
   for (const application of Object.keys(applications)) {
-    const findings = await findingsOf(library, application)
+    const findings = await applicationFindings(library, application)
     console.log(name, application, JSON.stringify(findings))
-    found[application] = { ...found[application], [name]: { lines: linesOf(application, name), findings } }
+    found[application] = { ...found[application], [name]: { lines: programLines(application, name), findings } }
   }
   const usages = []
-  for (let run = 0; run < 5; run++) usages.push(await usageOf(library))
+  for (let run = 0; run < 5; run++) usages.push(await measureUsage(library))
   const cpuOfAnswer: Array<number> = []
   for (let run = 0; run < 3; run++) cpuOfAnswer.push(await cpuOfAnAnswer(library))
   console.log(name, "CPU of an answer", cpuOfAnswer)
@@ -128,5 +135,5 @@ const results: Results = {
 }
 writeFileSync(join(programs, "results.json"), `${JSON.stringify(results, null, 2)}\n`)
 const page = join(root, "docs/comparison.md")
-writeFileSync(page, withTables(readFileSync(page, "utf8"), tablesOf(results)))
-console.log(sentenceOf(results))
+writeFileSync(page, withTables(readFileSync(page, "utf8"), resultTables(results)))
+console.log(totalsSentence(results))

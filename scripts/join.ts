@@ -25,7 +25,7 @@ const refuseRelativeFiles: Plugin = {
 }
 
 /** The name of `./dist/needs-effect-4.1/memory/index.js` is `memory/index`. */
-const nameOf = (path: string) => path.slice(`./${joined}/`.length, -".js".length)
+const entryName = (path: string) => path.slice(`./${joined}/`.length, -".js".length)
 
 /**
  * Every wing of core needs the rooms, so they are joined into one file; the ports and records of the wings (`wings.ts`) are joined into another.
@@ -48,7 +48,7 @@ const sharing = ({ entries, folder, manifest }: Package): OutputOptions => {
 const joinFiles = async (each: Package): Promise<void> => {
   const home = join(each.folder, joined)
   rmSync(home, { recursive: true, force: true })
-  const inputs = each.entries.flatMap(({ node, source }) => (node === null ? [] : [[nameOf(node), source]]))
+  const inputs = each.entries.flatMap(({ node, source }) => (node === null ? [] : [[entryName(node), source]]))
   if (inputs.length === 0) return
   const build = await rolldown({
     input: Object.fromEntries(inputs),

@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
-import { pageOf, runChecks } from "./live/LiveCheck.ts"
-import { checksOf, type LiveModels, liveVendors } from "./live/LiveVendors.ts"
+import { pageText, runChecks } from "./live/LiveCheck.ts"
+import { type LiveModels, liveVendors, vendorChecks } from "./live/LiveVendors.ts"
 
 const text = { type: "string" } as const
 const { positionals, values } = parseArgs({
@@ -35,8 +35,8 @@ const baseUrl = process.env[`${prefix}_BASE_URL`]
 const url = process.env[`${prefix}_REALTIME_URL`]
 const access = { apiKey: Redacted.make(key), ...(baseUrl ? { baseUrl } : {}), ...(url ? { url } : {}) }
 
-const run = await Effect.runPromise(runChecks(checksOf(vendor, access, models), limitUsd))
-const page = pageOf({ vendor: name, at: new Date(), models, limitUsd, run })
+const run = await Effect.runPromise(runChecks(vendorChecks(vendor, access, models), limitUsd))
+const page = pageText({ vendor: name, at: new Date(), models, limitUsd, run })
 writeFileSync(out, page)
 console.log(page)
 console.log(`Written to ${out}.`)

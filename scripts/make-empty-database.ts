@@ -49,7 +49,7 @@ const header = (path: string, isFolder: boolean, size: number): Buffer => {
 const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0")
 
 /** The entries are sorted, so that every run gives the same order. */
-const entriesOf = (folder: string): ReadonlyArray<TarEntry> =>
+const tarEntries = (folder: string): ReadonlyArray<TarEntry> =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((found) => {
       const path = join(found.parentPath, found.name)
@@ -68,7 +68,7 @@ const folder = mkdtempSync(join(tmpdir(), "colloquy-empty-database-"))
 try {
   // The database is closed, so that a copy of it starts like one that was shut down properly.
   await (await PGlite.create({ dataDir: folder })).close()
-  const packed = compress(writeTar(entriesOf(folder)))
+  const packed = compress(writeTar(tarEntries(folder)))
   const sha256 = createHash("sha256").update(packed).digest("hex")
   writeFileSync(join(home, "EmptyDatabase.tar.br"), packed)
   writeFileSync(

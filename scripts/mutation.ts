@@ -60,7 +60,7 @@ const otherOperators: Readonly<Record<string, string>> = {
 }
 
 /** What stands in the place of a node; null: nothing does. */
-const changeOf = (node: Node, source: string): Pick<Mutant, "start" | "end" | "text"> | null => {
+const nodeReplacement = (node: Node, source: string): Pick<Mutant, "start" | "end" | "text"> | null => {
   const { end, left, operator, right, start, value } = node
   if (typeof operator === "string" && isNode(left) && isNode(right) && operator in otherOperators) {
     const between = source.slice(left.end, right.start)
@@ -76,7 +76,7 @@ const changeOf = (node: Node, source: string): Pick<Mutant, "start" | "end" | "t
     : null
 }
 
-const mutantsOf = (file: string): ReadonlyArray<Mutant> => {
+const mutantsIn = (file: string): ReadonlyArray<Mutant> => {
   const source = readFileSync(join(root, file), "utf8")
   const statements: ReadonlyArray<unknown> = parseAst(source, { lang: "ts" }).body
   return statements
@@ -84,7 +84,7 @@ const mutantsOf = (file: string): ReadonlyArray<Mutant> => {
     .filter(({ type }) => type !== "ImportDeclaration")
     .flatMap(everyNode)
     .flatMap((node) => {
-      const change = changeOf(node, source)
+      const change = nodeReplacement(node, source)
       if (change === null) return []
       const line = source.slice(0, change.start).split("\n").length
       const told = `${file}:${line} ${source.slice(change.start, change.end).trim()} → ${change.text.trim() || "nothing"}`
@@ -113,7 +113,7 @@ const isNoticed = ({ end, file, start, text }: Mutant): Promise<boolean> => {
 const [most = "", only = ""] = process.argv.slice(2)
 const all = Object.keys(rooms)
   .filter((file) => file.includes(only))
-  .flatMap(mutantsOf)
+  .flatMap(mutantsIn)
 const step = most === "" ? 1 : Math.max(1, all.length / Number(most))
 const chosen = Array.from({ length: Math.floor(all.length / step) }, (_, at) => all[Math.floor(at * step)]).filter(
   (mutant) => mutant !== undefined

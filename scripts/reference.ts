@@ -33,8 +33,8 @@ const exampleText = ({ code, page, title }: Example, declaration: string): Reado
 
 type ExampleOf = (name: PublicName) => Example | undefined
 
-const nameText = (named: PublicName, exampleOf: ExampleOf): string => {
-  const example = exampleOf(named)
+const nameText = (named: PublicName, findExample: ExampleOf): string => {
+  const example = findExample(named)
   return [
     `## ${named.name}`,
     prose(named.text),
@@ -45,12 +45,12 @@ const nameText = (named: PublicName, exampleOf: ExampleOf): string => {
     .join("\n\n")
 }
 
-const entryPage = ({ name, names, text }: PublicEntry, exampleOf: ExampleOf): string =>
+const entryPage = ({ name, names, text }: PublicEntry, findExample: ExampleOf): string =>
   [
     `# ${name}`,
     prose(text),
     `All sub-paths: [Every public name](../reference.md).`,
-    ...names.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((each) => nameText(each, exampleOf))
+    ...names.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((each) => nameText(each, findExample))
   ].join("\n\n")
 
 const cell = (text: string): string => text.replaceAll(/\s*\n\s*/gu, " ").replaceAll("|", "\\|")
@@ -171,11 +171,12 @@ rmSync(home, { recursive: true, force: true })
 mkdirSync(home, { recursive: true })
 const examples = readExamples()
 /** A name that several sub-paths have needs one example for all. */
-const exampleOf: ExampleOf = ({ file, name }) =>
+const sharedExample: ExampleOf = ({ file, name }) =>
   entries
     .filter(({ names }) => names.some((each) => each.file === file && each.name === name))
     .map((entry) => examples(entry.name, name))
     .find((example) => example !== undefined)
-for (const each of entries) writeFileSync(join(home, `${pageName(each.name)}.md`), `${entryPage(each, exampleOf)}\n`)
+for (const each of entries)
+  writeFileSync(join(home, `${pageName(each.name)}.md`), `${entryPage(each, sharedExample)}\n`)
 writeFileSync(join(home, "options.md"), `${optionsPage(entries, await readDefaults(entries))}\n`)
 writeFileSync(join(home, "index.md"), `${indexText(entries)}\n`)

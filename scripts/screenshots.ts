@@ -18,7 +18,7 @@ const schemes = ["light", "dark"] as const
 const wanted = process.argv.slice(2)
 const chosen = scenes.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
 
-const keyOf = ({ newKey }: RunningServer): string => (newKey === null ? "" : Redacted.value(newKey))
+const serverKey = ({ newKey }: RunningServer): string => (newKey === null ? "" : Redacted.value(newKey))
 
 /** A tool server whose calls wait for an approval. */
 const toolServer = {
@@ -67,10 +67,10 @@ try {
       })
       const page = await context.newPage()
       page.setDefaultTimeout(60_000)
-      await page.goto(`${server.url}/#key=${keyOf(server)}`)
+      await page.goto(`${server.url}/#key=${serverKey(server)}`)
       await page.locator("main .composer").waitFor()
       try {
-        await go(page, { url: server.url, key: keyOf(server) })
+        await go(page, { url: server.url, key: serverKey(server) })
       } catch (error) {
         console.error(`${name} ${width}: ${error instanceof Error ? error.message : String(error)}`)
         process.exitCode = 1

@@ -60,7 +60,7 @@ const Metrics = Schema.Struct({
 
 export type Attribute = string | number | boolean | ReadonlyArray<unknown> | null
 
-const attributesOf = (attributes: typeof Attributes.Type): Readonly<Record<string, Attribute>> =>
+const plainAttributes = (attributes: typeof Attributes.Type): Readonly<Record<string, Attribute>> =>
   Object.fromEntries(
     attributes.map(({ key, value: { arrayValue, boolValue, doubleValue, intValue, stringValue } }) => [
       key,
@@ -73,7 +73,7 @@ const attributesOf = (attributes: typeof Attributes.Type): Readonly<Record<strin
     ])
   )
 
-const pointsOf = ({ gauge, histogram, sum }: typeof SentMetric.Type) =>
+const metricPoints = ({ gauge, histogram, sum }: typeof SentMetric.Type) =>
   (histogram ?? sum ?? gauge ?? { dataPoints: [] }).dataPoints
 
 /** Starts it on a free port. */
@@ -87,13 +87,13 @@ export const openCollector = async () => {
   const take = (path: string, body: unknown) => {
     if (path === "/v1/traces") {
       for (const { resource, scopeSpans } of Schema.decodeUnknownSync(Traces)(body).resourceSpans) {
-        services.add(attributesOf(resource.attributes)["service.name"])
+        services.add(plainAttributes(resource.attributes)["service.name"])
         spans.push(...scopeSpans.flatMap((scope) => scope.spans))
       }
     } else if (path === "/v1/metrics") {
       // Counts grow from the start of the process, so the newest ones contain all earlier ones.
       const { resourceMetrics } = Schema.decodeUnknownSync(Metrics)(body)
-      for (const { resource } of resourceMetrics) services.add(attributesOf(resource.attributes)["service.name"])
+      for (const { resource } of resourceMetrics) services.add(plainAttributes(resource.attributes)["service.name"])
       metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
     } else if (path !== "/v1/logs") throw new Error(`There is no ${path}`)
   }
@@ -121,12 +121,16 @@ export const openCollector = async () => {
     bodies,
     refused,
     services,
-    spans: () => spans.map((span) => ({ ...span, attributes: attributesOf(span.attributes) })),
+    spans: () => spans.map((span) => ({ ...span, attributes: plainAttributes(span.attributes) })),
     metric: (name: string) =>
       metrics
         .filter((each) => each.name === name)
         .flatMap((each) =>
-          pointsOf(each).map((point) => ({ ...point, unit: each.unit, attributes: attributesOf(point.attributes) }))
+          metricPoints(each).map((point) => ({
+            ...point,
+            unit: each.unit,
+            attributes: plainAttributes(point.attributes)
+          }))
         ),
     stop: () => new Promise<unknown>((resolve) => server.close(resolve))
   }

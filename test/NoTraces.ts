@@ -8,7 +8,7 @@ import { afterAll, assert, beforeAll } from "vitest"
 /** What vitest defines in each file, and what the library `sharp` tells its own C code when it is loaded. */
 const passing = /^(?:globalThis\.__vi|globalThis\.Symbol\(|process\.env\.VIPSHOME)/
 
-const propertiesOf = (object: object): ReadonlyArray<readonly [string, unknown]> =>
+const ownProperties = (object: object): ReadonlyArray<readonly [string, unknown]> =>
   Reflect.ownKeys(object).flatMap((key) => {
     const property = Object.getOwnPropertyDescriptor(object, key)
     // A getter of Node's loads what it names at first use, and is a value from then on.
@@ -17,8 +17,8 @@ const propertiesOf = (object: object): ReadonlyArray<readonly [string, unknown]>
 
 const shared = (): ReadonlyMap<string, unknown> =>
   new Map([
-    ...propertiesOf(globalThis).map(([key, value]) => [`globalThis.${key}`, value] as const),
-    ...propertiesOf(console).map(([key, value]) => [`console.${key}`, value] as const),
+    ...ownProperties(globalThis).map(([key, value]) => [`globalThis.${key}`, value] as const),
+    ...ownProperties(console).map(([key, value]) => [`console.${key}`, value] as const),
     ...Object.entries(process.env).map(([key, value]) => [`process.env.${key}`, value] as const),
     ...process.eventNames().map((name) => [`listeners of ${String(name)}`, process.listenerCount(name)] as const),
     ["process.cwd()", process.cwd()]

@@ -2,9 +2,9 @@
 import { writeFileSync } from "node:fs"
 import type { Reporter, TestModule } from "vitest/node"
 
-const countBy = <Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Readonly<Record<string, number>> => {
+const countBy = <Item>(items: Iterable<Item>, itemKey: (item: Item) => string): Readonly<Record<string, number>> => {
   const counts: Record<string, number> = {}
-  for (const item of items) counts[keyOf(item)] = (counts[keyOf(item)] ?? 0) + 1
+  for (const item of items) counts[itemKey(item)] = (counts[itemKey(item)] ?? 0) + 1
   return counts
 }
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ticksIn } from "../bench/DatabaseCpu.ts"
 import { inBlocks, inRounds, inTurns } from "../bench/Figures.ts"
 import { median, percentile } from "../bench/Load.ts"
-import { holds, ratioOf, type Row, table } from "../bench/Report.ts"
+import { baselineRatio, holds, type Row, table } from "../bench/Report.ts"
 import { chosen, runs } from "../bench/Runs.ts"
 
 describe("figures of the benchmark", () => {
@@ -64,7 +64,7 @@ describe("the table of the benchmark", () => {
   }
 
   it("judges a row by its ratio to the baseline or to the leanest program, or by its figure", () => {
-    assert.strictEqual(ratioOf(row), 1.5)
+    assert.strictEqual(baselineRatio(row), 1.5)
     assert.strictEqual(holds(row), true)
     assert.strictEqual(holds({ ...row, kernel: 4 }), false)
     assert.strictEqual(holds({ ...row, target: { of: "value", sense: "at least", bound: 4 } }), false)

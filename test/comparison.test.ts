@@ -2,7 +2,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { linesOf, readResults, sentenceOf, tablesOf, titles, withTables } from "../scripts/compare/Results.ts"
+import {
+  programLines,
+  readResults,
+  resultTables,
+  titles,
+  totalsSentence,
+  withTables
+} from "../scripts/compare/Results.ts"
 
 const root = join(import.meta.dirname, "..")
 const read = (path: string) => readFileSync(join(root, path), "utf8")
@@ -12,21 +19,21 @@ const results = readResults()
 
 describe("the comparison", () => {
   it("has the tables of its results", () => {
-    assert.strictEqual(withTables(page, tablesOf(results)), page)
-    for (const [name, table] of Object.entries(tablesOf(results))) assert.include(page, table, name)
+    assert.strictEqual(withTables(page, resultTables(results)), page)
+    for (const [name, table] of Object.entries(resultTables(results))) assert.include(page, table, name)
   })
 
   it("counts the lines of the programs that stand there", () => {
     for (const application of Object.keys(titles)) {
       for (const [name, { lines }] of Object.entries(results.applications[application] ?? {})) {
-        assert.strictEqual(lines, linesOf(application, name), `${application} with ${name}: npm run compare`)
+        assert.strictEqual(lines, programLines(application, name), `${application} with ${name}: npm run compare`)
       }
     }
     assert.sameMembers(Object.keys(results.applications), Object.keys(titles))
   })
 
   it("has its totals in the README", () => {
-    assert.include(readme, sentenceOf(results))
+    assert.include(readme, totalsSentence(results))
   })
 })
 
@@ -37,7 +44,7 @@ describe("the README", () => {
       read("packages/core/package.json")
     )
     const oldest = /atLeast\(process\.version, "(\d+)\./u.exec(read("scripts/setup.mjs"))?.[1] ?? ""
-    const known = [sentenceOf(results), results.date, engines.node, peerDependencies.effect, oldest]
+    const known = [totalsSentence(results), results.date, engines.node, peerDependencies.effect, oldest]
     const figuresIn = (text: string) => text.match(/(?<![\w.-])\d+(?:\.\d+)*/gu) ?? []
     const sources = new Set(known.join(" ").match(/\d+(?:\.\d+)*/gu))
     // Of a version, the beginning is enough: "effect 4.1".

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { type Promised, promisesOf, readPage, titlesOf } from "./rules/Promises.ts"
+import { caseTitles, type Promised, promisedSentences, readPage } from "./rules/Promises.ts"
 import { root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
@@ -16,7 +16,7 @@ const inWords = (path: string, { member, sentence }: Promised) =>
 const promised = sourceFiles("packages")
   .filter((path) => /^packages\/\w+\/src\//u.test(path) && !path.startsWith(suites))
   .filter((path) => /\bMUST\b/u.test(read(path)))
-  .flatMap((path) => promisesOf(read(path)).map((promise) => inWords(path, promise)))
+  .flatMap((path) => promisedSentences(read(path)).map((promise) => inWords(path, promise)))
 
 const onPage = ports.flatMap(({ path, promises }) => promises.map((promise) => inWords(path, promise)))
 
@@ -34,7 +34,7 @@ describe("the page of promises", () => {
 
   it("names for every sentence at least one case of the port's suites", () => {
     const absent = ports.flatMap(({ path, promises, suites: files }) => {
-      const titles = files.flatMap((file) => titlesOf(read(`${suites}/${file}`)))
+      const titles = files.flatMap((file) => caseTitles(read(`${suites}/${file}`)))
       return promises.flatMap((promise) => {
         if (promise.cases.length === 0) return [`${inWords(path, promise)}: no case`]
         return promise.cases.filter((title) => !titles.includes(title)).map((title) => `${path}: no case "${title}"`)
@@ -59,7 +59,7 @@ describe("a MUST sentence", () => {
          */
         readonly put: () => void
       }>()("Store") {}`
-    assert.deepStrictEqual(promisesOf(source), [
+    assert.deepStrictEqual(promisedSentences(source), [
       { member: "module", sentence: "A record of another owner MUST be treated as if it did not exist." },
       { member: "Store.put", sentence: 'It MUST be kept; `None` and "lost" are no answers.' }
     ])

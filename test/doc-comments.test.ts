@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { docCommentsOf } from "./rules/DocComments.ts"
+import { docCommentsIn } from "./rules/DocComments.ts"
 import { root, sourceFiles } from "./rules/SourceFile.ts"
 
 /** Shorter comments resemble each other by chance: "Null: not known." */
@@ -31,18 +31,18 @@ const common = new Set(
   )
 )
 
-const wordsOf = (text: string): ReadonlySet<string> =>
+const uncommonWords = (text: string): ReadonlySet<string> =>
   new Set((text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).filter((word) => !common.has(word)))
 
-const shareOf = (a: ReadonlySet<string>, b: ReadonlySet<string>): number =>
+const sharedPart = (a: ReadonlySet<string>, b: ReadonlySet<string>): number =>
   Math.min(a.size, b.size) < leastWords ? 0 : [...a].filter((word) => b.has(word)).length / Math.max(a.size, b.size)
 
-const pairsOf = <A>(all: ReadonlyArray<A>, textOf: (one: A) => string): ReadonlyArray<readonly [A, A]> => {
-  const comments = all.map((one) => ({ one, words: wordsOf(textOf(one)) }))
+const similarPairs = <A>(all: ReadonlyArray<A>, readText: (one: A) => string): ReadonlyArray<readonly [A, A]> => {
+  const comments = all.map((one) => ({ one, words: uncommonWords(readText(one)) }))
   return comments.flatMap((a, index) =>
     comments
       .slice(index + 1)
-      .filter((b) => shareOf(a.words, b.words) > mostShared)
+      .filter((b) => sharedPart(a.words, b.words) > mostShared)
       .map((b) => [a.one, b.one] as const)
   )
 }
@@ -50,14 +50,14 @@ const pairsOf = <A>(all: ReadonlyArray<A>, textOf: (one: A) => string): Readonly
 /** Pairs of members of one source whose comments are nearly the same. */
 const twins = (source: string): ReadonlyArray<string> => {
   if (!hasTwins(source)) return []
-  return pairsOf(docCommentsOf(source), ({ text }) => text).map(
+  return similarPairs(docCommentsIn(source), ({ text }) => text).map(
     ([a, b]) => `${a.line} ${a.member} and ${b.line} ${b.member}: ${b.text}`
   )
 }
 
 /** Looks at comments without the syntax around them, because the syntax of a thousand files takes seconds to read. */
 const hasTwins = (source: string): boolean =>
-  pairsOf(source.match(/\/\*\*[\s\S]*?\*\//gu) ?? [], (text) => text).length > 0
+  similarPairs(source.match(/\/\*\*[\s\S]*?\*\//gu) ?? [], (text) => text).length > 0
 
 describe("documentation", () => {
   it("of a member that carries the text of another one is found, also after the text was worded anew", () => {

@@ -22,10 +22,10 @@ const read = (name: string) => readFileSync(join(root, name), "utf8")
 
 const dockerfile = read("Dockerfile")
 const instructions: ReadonlyArray<Instruction> = DockerfileParser.parse(dockerfile).getInstructions()
-const argumentsOf = (instruction: Instruction) => instruction.getRawArgumentsContent() ?? ""
+const argumentsText = (instruction: Instruction) => instruction.getRawArgumentsContent() ?? ""
 
 /** Patterns of `.dockerignore`: `*` within a name, names that begin with a point too, and `**` over folders. */
-const formOf = (pattern: string): RegExp => {
+const pathExpression = (pattern: string): RegExp => {
   const text = pattern
     .replaceAll(/[.+^$()|[\]{}]/gu, (letter) => `\\${letter}`)
     .replaceAll(/\*\*\/|\*/gu, (stars) => (stars === "*" ? "[^/]*" : "(?:.*/)?"))
@@ -35,7 +35,7 @@ const formOf = (pattern: string): RegExp => {
 const rules = read(".dockerignore")
   .split("\n")
   .filter((line) => line !== "" && !line.startsWith("#"))
-  .map((line) => ({ form: formOf(line.replace(/^!/u, "")), isKept: line.startsWith("!") }))
+  .map((line) => ({ form: pathExpression(line.replace(/^!/u, "")), isKept: line.startsWith("!") }))
 
 /** The last rule that fits decides, and a rule for a folder counts for what is in it. */
 const isSent = (path: string): boolean => {
@@ -46,7 +46,7 @@ const isSent = (path: string): boolean => {
 
 const copies = instructions
   .filter((instruction) => instruction.getKeyword() === "COPY")
-  .map((instruction) => argumentsOf(instruction).split(/\s+/u))
+  .map((instruction) => argumentsText(instruction).split(/\s+/u))
   // Those with a whole path come from the stage before.
   .filter(([first = ""]) => !first.startsWith("/"))
   .map((words) => ({ sources: words.slice(0, -1), target: words.at(-1) ?? "" }))
@@ -54,14 +54,14 @@ const copies = instructions
 const environment = Object.fromEntries(
   instructions
     .filter((instruction) => instruction.getKeyword() === "ENV")
-    .flatMap((instruction) => argumentsOf(instruction).split(/\s+/u))
+    .flatMap((instruction) => argumentsText(instruction).split(/\s+/u))
     .map((pair): [string, string] => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)])
 )
 
-const lastOf = (keyword: string) =>
-  argumentsOf(instructions.findLast((each) => each.getKeyword() === keyword) ?? assert.fail(`There is no ${keyword}`))
+const lastArguments = (keyword: string) =>
+  argumentsText(instructions.findLast((each) => each.getKeyword() === keyword) ?? assert.fail(`There is no ${keyword}`))
 
-const commandOf = (text: string): ReadonlyArray<string> => JSON.parse(text.slice(text.indexOf("[")))
+const commandParts = (text: string): ReadonlyArray<string> => JSON.parse(text.slice(text.indexOf("[")))
 
 describe("the Dockerfile", () => {
   it("has nothing that a linter finds", () => {
@@ -96,17 +96,17 @@ describe("the Dockerfile", () => {
   })
 
   it("begins with one certain base", () => {
-    const bases = instructions.filter((each) => each.getKeyword() === "FROM").map(argumentsOf)
+    const bases = instructions.filter((each) => each.getKeyword() === "FROM").map(argumentsText)
     assert.lengthOf(bases, 2)
     for (const base of bases) assert.match(base, /^node:24-slim@sha256:[0-9a-f]{64}( AS packages)?$/u)
     assert.lengthOf(new Set(bases.map((base) => base.split(" ")[0])), 1)
   })
 
   it("runs as a user without rights, and listens for others", () => {
-    assert.strictEqual(lastOf("USER"), "node")
+    assert.strictEqual(lastArguments("USER"), "node")
     assert.strictEqual(environment["HOST"], "0.0.0.0")
-    assert.strictEqual(lastOf("EXPOSE"), environment["PORT"])
-    assert.strictEqual(lastOf("VOLUME"), environment["COLLOQUY_DATA_DIR"])
+    assert.strictEqual(lastArguments("EXPOSE"), environment["PORT"])
+    assert.strictEqual(lastArguments("VOLUME"), environment["COLLOQUY_DATA_DIR"])
   })
 })
 
@@ -183,7 +183,7 @@ describe("the image, built in a folder", () => {
         cpSync(join(root, source), to, { recursive: true, filter: (path) => isSent(relative(root, path)) })
       }
     }
-    const commands = instructions.filter((each) => each.getKeyword() === "RUN").map(argumentsOf)
+    const commands = instructions.filter((each) => each.getKeyword() === "RUN").map(argumentsText)
     for (const command of commands.filter((each) => !isForContainer(each))) {
       const { status, stderr } = spawnSync("sh", ["-c", `${command} --prefer-offline`], { cwd: app, encoding: "utf8" })
       assert.strictEqual(status, 0, stderr)
@@ -196,7 +196,7 @@ describe("the image, built in a folder", () => {
     async () => {
       const port = String(await freePort())
       const env = { ...bareEnvironment, ...environment, HOST: "127.0.0.1", PORT: port, COLLOQUY_DATA_DIR: data }
-      const [, ...parameters] = commandOf(lastOf("CMD"))
+      const [, ...parameters] = commandParts(lastArguments("CMD"))
       const server = spawn(process.execPath, parameters, { cwd: app, env })
       let output = ""
       server.stderr.on("data", (piece: Buffer) => (output += piece.toString()))
@@ -207,7 +207,7 @@ describe("the image, built in a folder", () => {
           if (!Buffer.isBuffer(piece)) return assert.fail(`It ended:\n${output}`)
           output += piece.toString()
         }
-        const [, ...check] = commandOf(lastOf("HEALTHCHECK"))
+        const [, ...check] = commandParts(lastArguments("HEALTHCHECK"))
         await promisify(execFile)(process.execPath, check, { cwd: app, env })
 
         const key = /#key=(\S+)/u.exec(output)?.[1] ?? ""

@@ -23,7 +23,7 @@ const read = (page: string) => readFileSync(join(root, page), "utf8")
 const withoutCode = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gmu, "")
 
 /** As pages are shown: words of a heading with hyphens between them. */
-const anchorOf = (heading: string) =>
+const headingAnchor = (heading: string) =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
@@ -33,7 +33,7 @@ const anchorOf = (heading: string) =>
 const anchorsIn = (page: string) => {
   const text = withoutCode(read(page))
   return [
-    ...[...text.matchAll(/^#+ (.*)$/gmu)].map(([, heading = ""]) => anchorOf(heading)),
+    ...[...text.matchAll(/^#+ (.*)$/gmu)].map(([, heading = ""]) => headingAnchor(heading)),
     ...[...text.matchAll(/<a id="([\w-]+)"><\/a>/gu)].map(([, id = ""]) => id)
   ]
 }

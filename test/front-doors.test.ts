@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 const root = join(import.meta.dirname, "..")
-const filesOf = (folder: string): ReadonlyArray<string> => globSync(join(root, folder, "**/*.ts"))
+const filesIn = (folder: string): ReadonlyArray<string> => globSync(join(root, folder, "**/*.ts"))
 
 /** Lines that are neither empty nor only a comment. */
 const codeLines = (file: string): number =>
@@ -14,8 +14,8 @@ const codeLines = (file: string): number =>
     .filter((line) => line.trim() !== "" && !line.trim().startsWith("//")).length
 
 /** The lines of a folder, with its folders, without those that are another thing. */
-const linesOf = (folder: string, without: string | null = null): number =>
-  filesOf(folder)
+const linesIn = (folder: string, without: string | null = null): number =>
+  filesIn(folder)
     .filter((file) => without === null || !file.startsWith(join(root, folder, without)))
     .reduce((sum, file) => sum + codeLines(file), 0)
 
@@ -23,7 +23,7 @@ describe("a front door", () => {
   it.each(["packages/http/src/ag-ui", "packages/http/src/mcp", "packages/ws/src/openai"])(
     "%s has less than 900 lines of ours",
     (folder) => {
-      const lines = linesOf(folder)
+      const lines = linesIn(folder)
       assert.isAbove(lines, 300, "they were counted")
       assert.isBelow(lines, 900)
     }
@@ -31,14 +31,14 @@ describe("a front door", () => {
 
   it("the client of MCP has less than 900 lines of ours, beside those that keep the access of owners", () => {
     const folder = "packages/adapters/src/mcp"
-    assert.isAbove(linesOf(folder) - linesOf(folder, "owners"), 300, "they were counted")
-    assert.isBelow(linesOf(folder, "owners"), 900)
+    assert.isAbove(linesIn(folder) - linesIn(folder, "owners"), 300, "they were counted")
+    assert.isBelow(linesIn(folder, "owners"), 900)
   })
 })
 
 it("core has no word of a protocol", () => {
   const words = /openai|anthropic|ag-?ui|\bmcp\b|json-?rpc|event-stream|elicit|copilot|use-?chat|ai-sdk/iu
-  const files = filesOf("packages/core/src")
+  const files = filesIn("packages/core/src")
   assert.isAbove(files.length, 300)
   assert.deepStrictEqual(
     files.filter((file) => words.test(readFileSync(file, "utf8"))),

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join, posix } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { circlesOf, foldersOfHttp, judgeImport, packageRules, rooms, wings } from "./rules/ImportRules.ts"
-import { importsOf, root, sourceFiles } from "./rules/SourceFile.ts"
+import { circlesIn, foldersOfHttp, judgeImport, packageRules, rooms, wings } from "./rules/ImportRules.ts"
+import { importsIn, root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 
@@ -25,7 +25,7 @@ describe("imports", () => {
       const lazy = () => import("./lazy.ts")
     `
     const expected = ["effect/A", "./side.ts", "./space.ts", "./b.ts", "./c.ts", "./lazy.ts"]
-    assert.sameMembers([...importsOf(text)], expected)
+    assert.sameMembers([...importsIn(text)], expected)
   })
 
   const inCore = "packages/core/src/turns/Turns.ts"
@@ -138,14 +138,14 @@ describe("imports", () => {
       ["d", []],
       ["e", ["e"]]
     ])
-    assert.deepStrictEqual(circlesOf(imports), [["b", "c"], ["e"]])
+    assert.deepStrictEqual(circlesIn(imports), [["b", "c"], ["e"]])
   })
 
   it.each(Object.keys(packageRules))(
     "packages/%s keeps the rules",
     (name) => {
       const declared = declaredBy(name)
-      const imports = new Map(sourceFiles(`packages/${name}/src`).map((file) => [file, importsOf(read(file))]))
+      const imports = new Map(sourceFiles(`packages/${name}/src`).map((file) => [file, importsIn(read(file))]))
       const faults = [...imports].flatMap(([file, names]) =>
         names.flatMap((imported) => judgeImport(file, imported, declared) ?? [])
       )
@@ -154,7 +154,7 @@ describe("imports", () => {
         const own = names.filter((imported) => imported.startsWith("."))
         return [file, own.map((imported) => posix.join(posix.dirname(file), imported))] as const
       })
-      assert.deepStrictEqual(circlesOf(new Map(files)), [])
+      assert.deepStrictEqual(circlesIn(new Map(files)), [])
       // Hundreds of files, on a machine that may have much else to do.
     },
     60_000

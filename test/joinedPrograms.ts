@@ -48,7 +48,7 @@ const joinPrograms = async (): Promise<ReadonlyMap<string, string>> => {
   return new Map(output.flatMap((each) => (each.type === "chunk" ? [[join(folder, each.fileName), each.code]] : [])))
 }
 
-const contentOf = (path: string): string | null => (existsSync(path) ? readFileSync(path, "utf8") : null)
+const fileContent = (path: string): string | null => (existsSync(path) ? readFileSync(path, "utf8") : null)
 
 /** Complete under another name first: a process of another run may read the file at this moment. */
 const replaceFile = (path: string, content: string): void => {
@@ -65,7 +65,7 @@ export default async (): Promise<void> => {
   if (process.env["COLLOQUY_JOINED_BY"] === run) return
   process.env["COLLOQUY_JOINED_BY"] = run
   const joined = await joinPrograms()
-  for (const [path, content] of joined) if (contentOf(path) !== content) replaceFile(path, content)
+  for (const [path, content] of joined) if (fileContent(path) !== content) replaceFile(path, content)
   const old = globSync("**/*.js", { cwd: folder }).map((name) => join(folder, name))
   for (const path of old) if (!joined.has(path)) rmSync(path, { force: true })
 }

@@ -11,7 +11,7 @@ import { type Vendor, vendors } from "../packages/adapters/test/providers/Vendor
 import { startVendor } from "../packages/adapters/test/realtime/FakeVendor.ts"
 import { conversationChecks, unknownModel } from "../scripts/live/Conversations.ts"
 import { jobChecks } from "../scripts/live/Jobs.ts"
-import { DoesNotHold, type LiveCheck, type LiveResult, pageOf, runChecks } from "../scripts/live/LiveCheck.ts"
+import { DoesNotHold, type LiveCheck, type LiveResult, pageText, runChecks } from "../scripts/live/LiveCheck.ts"
 import { liveVendors } from "../scripts/live/LiveVendors.ts"
 import { sessionChecks } from "../scripts/live/Sessions.ts"
 
@@ -77,7 +77,7 @@ describe("npm run live", () => {
             ["failed", "The request failed: auth."]
           ]
         )
-        const page = pageOf({ vendor: "fake", at: new Date(0), models: { chat: model }, limitUsd: 1, run })
+        const page = pageText({ vendor: "fake", at: new Date(0), models: { chat: model }, limitUsd: 1, run })
         assert.include(page, "0 held, 2 failed, 0 skipped.")
         assert.include(page, "| conversation | answers in words, with an end and usage | failed |")
         assert.notInclude(page, key)
@@ -156,7 +156,7 @@ describe("npm run live", () => {
     )
   )
 
-  const jobsOf = (fake: FakeVendor.FakeVendor) => {
+  const fakeJobChecks = (fake: FakeVendor.FakeVendor) => {
     const { openai } = liveVendors
     if (openai === undefined) throw new Error("OpenAI is a vendor of live checks.")
     const { embedding = "", image = "" } = openai.models
@@ -180,7 +180,7 @@ describe("npm run live", () => {
         fake.script("/v1/audio/transcriptions", FakeVendor.json({ text: "The lighthouse is open today." }))
         const picture = Buffer.alloc(1000).toString("base64")
         fake.script("/v1/images/generations", FakeVendor.json({ data: [{ b64_json: picture }] }))
-        assert.deepStrictEqual(outcomes(yield* runChecks(jobsOf(fake), 1)), [
+        assert.deepStrictEqual(outcomes(yield* runChecks(fakeJobChecks(fake), 1)), [
           ["gives a vector for each text", "held", ""],
           ["hears what it has spoken", "held", ""],
           ["draws a picture", "held", ""]
@@ -202,7 +202,7 @@ describe("npm run live", () => {
         fake.script("/v1/audio/speech", sound)
         fake.script("/v1/audio/transcriptions", FakeVendor.json({ text: "The candle is blue." }))
         fake.script("/v1/images/generations", FakeVendor.json({ data: [{ b64_json: "AAAA" }] }))
-        const notes = outcomes(yield* runChecks(jobsOf(fake), 1)).map(([, outcome, note]) => [outcome, note])
+        const notes = outcomes(yield* runChecks(fakeJobChecks(fake), 1)).map(([, outcome, note]) => [outcome, note])
         assert.deepStrictEqual(notes.slice(1), [
           ["failed", "The words that were spoken were not heard."],
           ["failed", "There is no picture."]

@@ -6,8 +6,8 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { attacksOn, weaknessOf } from "./rules/HostileTexts.ts"
-import { patternsOf, root, sourceFiles } from "./rules/SourceFile.ts"
+import { attacksOn, weaknessIn } from "./rules/HostileTexts.ts"
+import { patternsIn, root, sourceFiles } from "./rules/SourceFile.ts"
 
 // The package `testing` reads what tests write, and the code of pages runs in their reader's browser: no text from outside.
 const folders = ["adapters", "colloquy", "core", "http", "server", "studio", "ws"].map((name) => `packages/${name}/src`)
@@ -31,7 +31,7 @@ const ownText: Readonly<Record<string, string>> = {
   [String.raw`packages/server/src/guide/GuideLayout.ts /<h2 id="([^"]*)">(.*?)<\/h2>/gu`]: "pages of the documentation"
 }
 
-const madeOf: Readonly<Record<string, string>> = {
+const madeWhileRunning: Readonly<Record<string, string>> = {
   "packages/adapters/src/providers/AiSdk.ts": "patterns of addresses that a library of a vendor brings",
   "packages/core/src/tools/LinearPattern.ts": "single characters and classes of patterns that users write",
   "packages/http/src/endpoints/Methods.ts": "paths of the declared endpoints, one part for each segment"
@@ -60,7 +60,7 @@ const madeBy = async (file: string): Promise<ReadonlyArray<RegExp>> => {
 }
 
 const tell = (expression: RegExp): string | null => {
-  const weakness = weaknessOf(expression)
+  const weakness = weaknessIn(expression)
   if (weakness === null) return null
   const { before, behind, pump } = weakness
   return `${expression} with ${JSON.stringify(before)}, many ${JSON.stringify(pump)} and ${JSON.stringify(behind)}`
@@ -79,18 +79,18 @@ describe("the attacks find", () => {
     /^(?:a+)+$/,
     /(?<!x)(?:a|a)*$/
   ])("the weakness of %s", (expression) => {
-    assert.isNotNull(weaknessOf(expression))
+    assert.isNotNull(weaknessIn(expression))
   })
 
   it("none in patterns that are linear", () => {
     for (const expression of [/^\s*\w+\s*$/, /a+b/y, /[,;][^\S\n]*"/gu, /^[^,]*,[^,]*$/, /\d{1,9}\.\d{1,9}/]) {
-      assert.isNull(weaknessOf(expression), String(expression))
+      assert.isNull(weaknessIn(expression), String(expression))
     }
   })
 })
 
 describe("patterns of the sources", () => {
-  const all = files.map((file) => ({ file, ...patternsOf(readFileSync(join(root, file), "utf8")) }))
+  const all = files.map((file) => ({ file, ...patternsIn(readFileSync(join(root, file), "utf8")) }))
 
   it("are found, and each is attacked", () => {
     const literals = all.flatMap((each) => each.literals)
@@ -124,7 +124,7 @@ describe("patterns of the sources", () => {
 
   it("are listed with a reason where they are made while the program runs, or read no text from outside", () => {
     const makers = all.filter(({ made }) => made > 0).map(({ file }) => file)
-    assert.sameMembers(makers, [...Object.keys(madeOf), ...loaded])
+    assert.sameMembers(makers, [...Object.keys(madeWhileRunning), ...loaded])
     const known = new Set(all.flatMap(({ file, literals }) => literals.map((expression) => `${file} ${expression}`)))
     assert.deepStrictEqual(
       Object.keys(ownText).filter((each) => !known.has(each)),

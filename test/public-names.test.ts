@@ -9,7 +9,7 @@ interface Entry {
   readonly file: string
 }
 
-const entriesOf = (folder: string): ReadonlyArray<Entry> => {
+const packageEntries = (folder: string): ReadonlyArray<Entry> => {
   const manifest = JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8"))
   return Object.entries<{ readonly "colloquy-source"?: string } | string | null>(manifest.exports).flatMap(
     ([path, target]) =>
@@ -20,7 +20,7 @@ const entriesOf = (folder: string): ReadonlyArray<Entry> => {
 }
 
 describe("public names", () => {
-  it.each(["core", "adapters", "testing", "http", "ws", "studio", "server", "colloquy"].flatMap(entriesOf))(
+  it.each(["core", "adapters", "testing", "http", "ws", "studio", "server", "colloquy"].flatMap(packageEntries))(
     "of $name are those written down",
     async ({ name, file }) => {
       assert.isTrue(existsSync(file), `package.json exports ${file}, which does not exist`)

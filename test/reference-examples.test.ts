@@ -4,7 +4,7 @@ import { readExamples } from "../scripts/Examples.ts"
 import { packages } from "../scripts/Workspace.ts"
 import { publicNames } from "./rules/SourceFile.ts"
 
-const exampleOf = readExamples()
+const findExample = readExamples()
 
 /** Sub-paths that no program of the guide needs. */
 const without: ReadonlySet<string> = new Set([
@@ -46,7 +46,7 @@ describe("the examples of the reference", () => {
     const missing = packages
       .flatMap(({ entries }) => entries)
       .filter(({ name }) => !without.has(name))
-      .filter(({ name, source }) => publicNames(source).every((each) => exampleOf(name, each) === undefined))
+      .filter(({ name, source }) => publicNames(source).every((each) => findExample(name, each) === undefined))
     assert.deepStrictEqual(
       missing.map(({ name }) => name),
       []

@@ -76,7 +76,7 @@ const longestName = 16_384
 type Work = (text: string) => unknown
 
 const word = Effect.runSync(newFrameWord)
-const bytesOf = (text: string) => new TextEncoder().encode(text)
+const utf8Bytes = (text: string) => new TextEncoder().encode(text)
 
 /** In the smallest pieces in which a text may come. */
 const inPieces = (text: string, feed: (piece: string) => void): void => {
@@ -101,7 +101,7 @@ const form = (text: string) => {
     parts: 200
   }
   const parts = new FormParts(headers, limits)
-  const bytes = bytesOf(text)
+  const bytes = utf8Bytes(text)
   for (let at = 0; at < bytes.length; at += 65_536) {
     parts.write(bytes.subarray(at, at + 65_536))
     while (parts.take() !== undefined);
@@ -113,7 +113,7 @@ const named = (disposition: string) => `--B\r\nContent-Disposition: form-data; $
 
 const lifted = (text: string) => {
   const lifter = new MediaLifter({ text: 1e9, media: 1e9 })
-  lifter.write(bytesOf(text))
+  lifter.write(utf8Bytes(text))
   lifter.end()
 }
 
@@ -123,7 +123,7 @@ const asJson = (text: string): unknown => {
 }
 
 const read = (extension: string) => (text: string) =>
-  readFile({ extension, tables: null }, bytesOf(text)).catch(() => null)
+  readFile({ extension, tables: null }, utf8Bytes(text)).catch(() => null)
 
 /** As XML, without the characters that XML does not have. */
 const inXml = (text: string): string =>
@@ -336,7 +336,7 @@ const paths: Readonly<Record<string, Work>> = {
   "a body of /v1": lifted,
   "a picture in a body of /v1": (text) => lifted(`{"url":"data:image/png;base64,${text}`),
   "sound in a body of /v1": (text) => lifted(`{"data":"${text}"}`),
-  "a field of a form": (text) => runSteps(decodingFormText(bytesOf(text))),
+  "a field of a form": (text) => runSteps(decodingFormText(utf8Bytes(text))),
   "a multipart body": form,
   "a field of a multipart body": (text) => form(`${named('name="a"')}${text}`),
   "a file of a multipart body": (text) => form(`${named('name="a"; filename="a.txt"')}${text}`),
@@ -489,7 +489,7 @@ const least = (work: Work, text: string): number => {
 }
 
 /** The patterns that cost a path the most, found with short texts. */
-const worstOf = (work: Work): ReadonlyArray<string> =>
+const worstPatterns = (work: Work): ReadonlyArray<string> =>
   patterns
     .map((pattern) => [pattern, least(work, repeated(pattern, 2_000))] as const)
     .toSorted(([, a], [, b]) => b - a)
@@ -498,7 +498,7 @@ const worstOf = (work: Work): ReadonlyArray<string> =>
 
 describe("work grows in line with", () => {
   it.each(Object.entries(paths))("%s", { timeout: 120_000 }, async (_name, work) => {
-    for (const pattern of worstOf(work))
+    for (const pattern of worstPatterns(work))
       await growsInLine((length) => repeated(pattern, length), 8_000, work, { longest: 500_000 })
   })
 })

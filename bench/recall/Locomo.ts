@@ -17,13 +17,13 @@ export interface Sample {
 
 export const locomo = (path: string): Corpus => ({
   name: "LoCoMo",
-  groups: (JSON.parse(readFileSync(path, "utf8")) as ReadonlyArray<Sample>).map(groupOf)
+  groups: (JSON.parse(readFileSync(path, "utf8")) as ReadonlyArray<Sample>).map(sampleGroup)
 })
 
-const groupOf = ({ conversation, qa }: Sample): Group => {
+const sampleGroup = ({ conversation, qa }: Sample): Group => {
   const sessions = Object.entries(conversation).flatMap(([key, value]) =>
     /^session_\d+$/u.test(key) && Array.isArray(value)
-      ? [{ turns: value as ReadonlyArray<Turn>, said: dayOf(String(conversation[`${key}_date_time`])) }]
+      ? [{ turns: value as ReadonlyArray<Turn>, said: parseDay(String(conversation[`${key}_date_time`])) }]
       : []
   )
   const places = new Map(
@@ -32,7 +32,10 @@ const groupOf = ({ conversation, qa }: Sample): Group => {
     )
   )
   return {
-    sources: sessions.map(({ said, turns }) => ({ kind: "turns", turns: turns.map((turn) => passageOf(turn, said)) })),
+    sources: sessions.map(({ said, turns }) => ({
+      kind: "turns",
+      turns: turns.map((turn) => turnPassage(turn, said))
+    })),
     questions: qa.flatMap(({ evidence = [], question }) => {
       const ids = [...new Set(evidence.join(" ").match(/D\d+:\d+/gu))]
       const wanted = ids.map((id) => places.get(id))
@@ -52,7 +55,7 @@ const groupOf = ({ conversation, qa }: Sample): Group => {
   }
 }
 
-const passageOf = ({ blip_caption: caption = "", speaker, text = "" }: Turn, said: Date | null): Passage => ({
+const turnPassage = ({ blip_caption: caption = "", speaker, text = "" }: Turn, said: Date | null): Passage => ({
   text: `${text} ${caption}`.trim(),
   label: speaker,
   context: "",
@@ -60,7 +63,7 @@ const passageOf = ({ blip_caption: caption = "", speaker, text = "" }: Turn, sai
 })
 
 /** "1:56 pm on 8 May, 2023" */
-export const dayOf = (written: string): Date | null => {
+export const parseDay = (written: string): Date | null => {
   const day = /\d+ \w+, \d{4}/u.exec(written)
   return day === null ? null : new Date(`${day[0]} UTC`)
 }

@@ -10,7 +10,7 @@ import { prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { readFileSync } from "node:fs"
-import { dayOf, type Sample as Conversation, type Turn } from "./Locomo.ts"
+import { parseDay, type Sample as Conversation, type Turn } from "./Locomo.ts"
 
 interface Sample extends Conversation {
   /** Sessions, speakers, and what each said that is worth remembering, with the turns that it was said in. */
@@ -24,13 +24,13 @@ export interface FactRecall {
   readonly at10: number
 }
 
-const turnsOf = (written: unknown): ReadonlyArray<string> => JSON.stringify(written).match(/D\d+:\d+/gu) ?? []
+const turnIds = (written: unknown): ReadonlyArray<string> => JSON.stringify(written).match(/D\d+:\d+/gu) ?? []
 
 /** Every turn with what was said and when. */
 const saidIn = ({ conversation }: Sample): ReadonlyMap<string, { readonly text: string; readonly at: Date }> =>
   new Map(
     Object.entries(conversation).flatMap(([key, session]) => {
-      const at = dayOf(String(conversation[`${key}_date_time`]))
+      const at = parseDay(String(conversation[`${key}_date_time`]))
       return Array.isArray(session) && at !== null
         ? (session as ReadonlyArray<Turn>).map(({ blip_caption: caption = "", dia_id: id, text = "" }) => [
             id,
@@ -73,7 +73,7 @@ const measureSample = Effect.fnUntraced(function* (sample: Sample, withWords: bo
   const facts = Object.values(sample.observation).flatMap((session) => Object.values(session).flat())
   const changes = yield* Effect.forEach(facts, ([content, written]) =>
     Effect.map(newId(MemoryId), (id) => {
-      const turns = turnsOf(written)
+      const turns = turnIds(written)
       sources.set(id, turns)
       const heard = withWords ? turns.flatMap((turn) => said.get(turn) ?? []) : []
       const context = heard.map(({ text }) => text).join(" ")
@@ -95,7 +95,7 @@ const measureSample = Effect.fnUntraced(function* (sample: Sample, withWords: bo
   const known = new Set([...sources.values()].flat())
   // What no fact was written of cannot be remembered.
   const asked = sample.qa
-    .map(({ evidence, question }) => ({ question, wanted: turnsOf(evidence ?? []).filter((turn) => known.has(turn)) }))
+    .map(({ evidence, question }) => ({ question, wanted: turnIds(evidence ?? []).filter((turn) => known.has(turn)) }))
     .filter(({ wanted }) => wanted.length > 0)
   return yield* Effect.forEach(asked, ({ question, wanted }) =>
     Effect.map(

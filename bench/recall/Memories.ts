@@ -164,7 +164,7 @@ const habits = [
 /** Facts about others, in the words of the questions. */
 const surroundings = people.flatMap((name) => habits.map((habit) => `The user's colleague ${name} ${habit}.`))
 
-const textOf = ({ messages }: ChatRequest): string => {
+const firstUserText = ({ messages }: ChatRequest): string => {
   const [first] = messages
   return first?.role === "user" ? first.content.map((part) => (part.type === "text" ? part.text : "")).join("") : ""
 }
@@ -173,7 +173,7 @@ const textOf = ({ messages }: ChatRequest): string => {
 const extractor: Provider = {
   id: "script",
   chat: (request) => {
-    const found = life.find(({ said }) => textOf(request).includes(JSON.stringify(said)))
+    const found = life.find(({ said }) => firstUserText(request).includes(JSON.stringify(said)))
     const operations = found === undefined ? [] : [{ op: "ADD", text: found.fact, message: 1, quote: found.said }]
     return Stream.fromIterable<ChatEvent>([
       { _tag: "TextDelta", text: request.jsonOutput ? JSON.stringify({ operations }) : "Ok." },
@@ -216,7 +216,7 @@ const tell = Effect.fnUntraced(function* () {
 })
 
 /** The place of the fact among what the turn recalls; 0: it is not there. */
-const placeOf = Effect.fnUntraced(function* ({ fact, question }: Told, assistantId: AssistantId, pro: boolean) {
+const factPlace = Effect.fnUntraced(function* ({ fact, question }: Told, assistantId: AssistantId, pro: boolean) {
   const memory = { mode: "Readonly", pro }
   const reply = yield* (yield* Turns).send({ content: question, assistantId, options: { memory } })
   const retrieved = readKept(reply.supplements["memory"])?.retrieved ?? []
@@ -240,7 +240,7 @@ export const measureMemories = (
     const assistantId = yield* tell()
     return yield* Effect.forEach([false, true], (pro) =>
       Effect.map(
-        Effect.forEach(life, (each) => placeOf(each, assistantId, pro)),
+        Effect.forEach(life, (each) => factPlace(each, assistantId, pro)),
         (places) => {
           const share = (most: number) =>
             (100 * places.filter((place) => place > 0 && place <= most).length) / life.length

@@ -52,7 +52,7 @@ const prepare = (source: Source, variant: Variant): Prepared => {
     source.kind === "turns" ? prepareTurns(source.turns) : prepareDocument(source.title, source.sections, size)
   if (variant === asShipped) return prepared
   const base = source.kind === "turns" ? turnWeighting : documentWeighting
-  const passages = source.kind === "turns" ? source.turns : passagesOf(source.title, prepared.chunks)
+  const passages = source.kind === "turns" ? source.turns : chunkPassages(source.title, prepared.chunks)
   const dated = variant.keepsDates ? passages : passages.map((passage) => ({ ...passage, said: null }))
   const language = variant.language ?? prepared.language
   const impacts = termImpacts(dated, language, { ...base, ...variant.weighting })
@@ -60,7 +60,7 @@ const prepare = (source: Source, variant: Variant): Prepared => {
   return { language, chunks }
 }
 
-const passagesOf = (title: string, chunks: ReadonlyArray<IndexedChunk>): ReadonlyArray<Passage> =>
+const chunkPassages = (title: string, chunks: ReadonlyArray<IndexedChunk>): ReadonlyArray<Passage> =>
   chunks.map(({ chunk }) => ({
     text: ownText(chunk),
     label: "",

@@ -2,7 +2,7 @@
 import { percentile, sendJson } from "../Load.ts"
 import { Process } from "../Processes.ts"
 import type { Row } from "../Report.ts"
-import { type Side, stop, type Store, targetOf } from "../Side.ts"
+import { processTarget, type Side, stop, type Store } from "../Side.ts"
 
 /** The first ones pay for what all share. */
 const first = 200
@@ -33,7 +33,10 @@ export const manyFollowers = async (
   // Long enough for the followers to come, and cut off at the end by the end of the process.
   const turn = { content: "talk", model_name: "paced-6000-50" }
   const { run_id: run } = Object(
-    await sendJson(targetOf(kernel.process), "POST", `/api/threads/${followed}/messages`, { ...turn, background: true })
+    await sendJson(processTarget(kernel.process), "POST", `/api/threads/${followed}/messages`, {
+      ...turn,
+      background: true
+    })
   )
   const client = await Process.start("FollowersClient", {
     BENCH_PORT: String(kernel.process.port),

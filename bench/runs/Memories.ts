@@ -99,7 +99,7 @@ const timed = async (work: () => Promise<unknown>): Promise<Taken> => {
 }
 
 /** What the part of memories does in a turn that asks for it. */
-const recallOf = Effect.fnUntraced(function* (assistantId: AssistantId, content: string) {
+const recallMemories = Effect.fnUntraced(function* (assistantId: AssistantId, content: string) {
   const part = (yield* TurnParts).all().find(({ name }) => name === memoryPartName)
   const planned = part?.planned({ mode: "Readonly", pro: false, citation: false, embedding: null })
   if (planned?.has("recall") !== true) throw new Error("The part of memories recalls nothing any more.")
@@ -160,7 +160,7 @@ export const memories = async (url: string, count: number): Promise<ReadonlyArra
       const values = [owner, scopeOfMemories(assistantId), [...new Set([...termsByLanguage(text).values()].flat())]]
       return () => client.query({ name: `bare${limit}`, text: bareQuery(limit), values })
     }
-  const recall: Ask = (text) => () => run(recallOf(assistantId, text))
+  const recall: Ask = (text) => () => run(recallMemories(assistantId, text))
   const rows = [
     ...(await against(`search among ${count} memories`, [search, bare(searched)])),
     ...(await against(`recall of a turn among ${count} memories`, [recall, bare(defaultMemorySettings.recalled * 3)]))

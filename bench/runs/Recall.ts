@@ -3,7 +3,7 @@ import { inRounds } from "../Figures.ts"
 import { hammer, send, sendJson } from "../Load.ts"
 import { compare, type Effort } from "../Measure.ts"
 import type { Row } from "../Report.ts"
-import { type Side, targetOf } from "../Side.ts"
+import { processTarget, type Side } from "../Side.ts"
 import { random, zipfianWord } from "./Random.ts"
 import { threadsFor } from "./Turns.ts"
 
@@ -14,7 +14,7 @@ const among = 100
 const goals = { cpuMillis: 0.4, databaseMillis: 0.6 }
 
 export const recallInTurns = async (side: Side, warmMillis: number, effort: Effort): Promise<ReadonlyArray<Row>> => {
-  const target = targetOf(side.process)
+  const target = processTarget(side.process)
   const threads = await threadsFor(side, concurrency)
   const { assistant_id: id } = Object(await sendJson(target, "GET", `/api/threads/${threads[0]}`, null))
   const next = random(7)

@@ -53,7 +53,7 @@ interface Rows {
 }
 
 /** The rows of a document, as a person would make them once. */
-const rowsOf = (chunks: ReadonlyArray<IndexedChunk>): Rows => {
+const documentRows = (chunks: ReadonlyArray<IndexedChunk>): Rows => {
   const rows = new Map<string, { term: string; segment: number; offsets: Array<number>; impacts: Array<number> }>()
   chunks.forEach(({ impacts }, at) => {
     const segment = at >> 8
@@ -175,7 +175,7 @@ const indexing = async (client: pg.Client, run: Run): Promise<ReadonlyArray<Row>
         yield* (yield* ChunkIndex).put({ scope, documentId, vectors: null, ...chunks() })
       })
     )
-  const hand = () => byHand(client, ++round, rowsOf(prepared.chunks))
+  const hand = () => byHand(client, ++round, documentRows(prepared.chunks))
   const whole = await timedInTurns(rounds, () => put(() => prepareDocument("bench.txt", sections, size)), hand)
   const stored = await timedInTurns(rounds, () => put(() => prepared), hand)
   const count = prepared.chunks.length

@@ -159,7 +159,7 @@ export const realTimeStreams = async (
   const row = { store, target: null }
   // A quick run does not try so many.
   const target = (counts.at(-1) ?? 0) >= wanted ? ({ of: "value", sense: "at least", bound: wanted } as const) : null
-  const rowsOf = (count: number): ReadonlyArray<Row> => {
+  const streamRows = (count: number): ReadonlyArray<Row> => {
     const at = (side: ReadonlyArray<Carried>) => side.find((each) => each.count === count) ?? nothingCarried
     const compared = { ...row, what: `${count} real-time streams` }
     const limit = (bound: number) => (count === judged ? ({ of: "value", sense: "at most", bound } as const) : null)
@@ -184,8 +184,8 @@ export const realTimeStreams = async (
       baseline: most(raw),
       target
     },
-    ...(both > judged ? rowsOf(judged) : []),
-    ...rowsOf(both)
+    ...(both > judged ? streamRows(judged) : []),
+    ...streamRows(both)
   ]
 }
 

@@ -24,7 +24,7 @@ export const voice = async (sessions: number, rounds: number, seconds: number): 
   const sides = [await Process.start("VoiceSubject", env), await Process.start("VoiceRelay", env)]
   const found: Array<Array<Heard>> = sides.map(() => [])
   const kilobytes: Array<number> = []
-  for (const side of sides) kilobytes.push(await memoryOf(side, sessions))
+  for (const side of sides) kilobytes.push(await memoryPerSession(side, sessions))
   for (const side of sides) await talk(side, sessions, seconds)
   for (let round = 0; round < rounds; round++) {
     const turns = [...sides.entries()]
@@ -141,7 +141,7 @@ const close = (sockets: ReadonlyArray<WebSocket>): Promise<unknown> =>
     )
   )
 
-const memoryOf = async (side: Process, sessions: number): Promise<number> => {
+const memoryPerSession = async (side: Process, sessions: number): Promise<number> => {
   await close(await open(side, sessions))
   await side.collect()
   const before = (await side.stats()).rss

@@ -158,4 +158,4 @@ const helpers = (schema: string): string => `
   create or replace function ${schema}.bench_id(kind text, n bigint, at timestamptz) returns uuid language sql immutable as
     $$ select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || substr(md5(kind || n), 1, 20))::uuid $$;`
 
-export const ownerOf = (number: number): string => `owner-${String(number).padStart(5, "0")}`
+export const ownerName = (number: number): string => `owner-${String(number).padStart(5, "0")}`

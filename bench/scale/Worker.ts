@@ -2,7 +2,7 @@
 import { Principal, Threads, Turns } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as ManagedRuntime from "effect/ManagedRuntime"
-import { ownerOf } from "./Generator.ts"
+import { ownerName } from "./Generator.ts"
 import { kernelOn, question } from "./Kernel.ts"
 
 const [schema = "", owners = "1", place = "0"] = process.argv.slice(2)
@@ -15,7 +15,7 @@ const oneTurn = (owner: number) =>
   Effect.gen(function* () {
     const [found] = yield* (yield* Threads).list({ page: { limit: 1, skip: owner % 100 }, includeMessages: false })
     if (found !== undefined) yield* (yield* Turns).send({ content: question, threadId: found.thread.id })
-  }).pipe(Principal.provide(ownerOf(owner)), Effect.orDie)
+  }).pipe(Principal.provide(ownerName(owner)), Effect.orDie)
 
 let count = 0
 const work = async (end: number, worker: number) => {

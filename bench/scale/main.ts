@@ -18,7 +18,7 @@ import { parseArgs } from "node:util"
 import pg from "pg"
 import { readFileSync } from "node:fs"
 import { watchDatabase } from "../DatabaseCpu.ts"
-import { generate, ownerOf, searched, type Size } from "./Generator.ts"
+import { generate, ownerName, searched, type Size } from "./Generator.ts"
 import { kernelOn, question, type Times } from "./Kernel.ts"
 
 const { values } = parseArgs({
@@ -64,7 +64,7 @@ const middle = (numbers: ReadonlyArray<number>): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 
 /** Milliseconds of CPU that the server has spent on these connections, from Linux's scheduler: exact, and the same on a busy machine. */
-const cpuOf = (pids: ReadonlyArray<number>): number =>
+const connectionCpu = (pids: ReadonlyArray<number>): number =>
   pids.reduce((sum, pid) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6, 0)
 
 interface Side {
@@ -80,7 +80,8 @@ const openSide = async (schema: string): Promise<Side> => {
   const times: Times = { begin: [], settle: [] }
   const { rows: others } = await database.query<{ readonly pid: number }>("select pid from pg_stat_activity")
   const runtime = ManagedRuntime.make(kernelOn(url, schema, times, 1))
-  const run: Side["run"] = (effect) => runtime.runPromise(effect.pipe(Principal.provide(ownerOf(asked)), Effect.orDie))
+  const run: Side["run"] = (effect) =>
+    runtime.runPromise(effect.pipe(Principal.provide(ownerName(asked)), Effect.orDie))
   const listed = await run(Threads.use(({ list }) => list({ page: { limit: 100, skip: 0 }, includeMessages: false })))
   const [first] = listed
   if (first === undefined) throw new Error(`There are no threads in ${schema}.`)
@@ -103,11 +104,11 @@ const sides = [await openSide(alone), await openSide(full)]
 /** One operation; the round says on which thread. */
 type Operation = (side: Side, round: number) => Promise<unknown>
 
-const threadOf = ({ threads }: Side, round: number) => threads[(round * 37) % threads.length]
+const threadForRound = ({ threads }: Side, round: number) => threads[(round * 37) % threads.length]
 
 const operations: Readonly<Record<string, Operation>> = {
   "a turn (load, begin, settle)": (side, round) => {
-    const threadId = threadOf(side, round)
+    const threadId = threadForRound(side, round)
     return side.run(
       Turns.use(({ send }) => send({ content: question, ...(threadId === undefined ? {} : { threadId }) }))
     )
@@ -166,12 +167,12 @@ for (const [name, operation] of Object.entries(operations)) {
     for (const which of round % 2 === 0 ? [0, 1] : [1, 0]) {
       const side = sides[which]
       if (side === undefined) continue
-      const used = cpuOf(side.pids)
+      const used = connectionCpu(side.pids)
       const start = performance.now()
       const own = await operation(side, Math.abs(round))
       if (round < 0) continue
       wall[which]?.push(typeof own === "number" ? own : performance.now() - start)
-      cpu[which]?.push(cpuOf(side.pids) - used)
+      cpu[which]?.push(connectionCpu(side.pids) - used)
     }
   }
   const [one = [], other = []] = wall

@@ -5,7 +5,7 @@ import { Images } from "@colloquy/core/media"
 import { WebSearch, type WebSearchPort } from "@colloquy/core/web-search"
 import * as Layer from "effect/Layer"
 
-export const kernelOf = (provider: Provider, engine: WebSearchPort) =>
+export const kernelWith = (provider: Provider, engine: WebSearchPort) =>
   Layer.mergeAll(Images.layer(), WebSearch.layer(engine)).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([

@@ -8,7 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { readFile } from "node:fs/promises"
 import { draw } from "../../packages/server/src/demo/DemoPainter.ts"
-import { kernelOf } from "./kernel.ts"
+import { kernelWith } from "./kernel.ts"
 
 const engine: WebSearchPort = {
   id: "engine",
@@ -46,6 +46,6 @@ describe("the example of web search and pictures", () => {
       const { supplements } = yield* (yield* Turns).send({ content: "Show me a fox.", options })
       assert.strictEqual(sourcesIn(supplements["search"])[0]?.title, "Foxes")
       assert.strictEqual(mediaIn(supplements["image"])[0]?.mimeType, "image/png")
-    }).pipe(Principal.provide("ada"), Effect.provide(kernelOf(provider, engine)))
+    }).pipe(Principal.provide("ada"), Effect.provide(kernelWith(provider, engine)))
   })
 })

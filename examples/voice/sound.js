@@ -1,6 +1,6 @@
 /** The loudspeaker and the microphone of the page, each with how loud it is, between 0 and 1. */
 
-const loudnessOf = (node) => {
+const loudnessMeter = (node) => {
   const analyser = new AnalyserNode(node.context, { fftSize: 512 })
   node.connect(analyser)
   return () => {
@@ -19,7 +19,7 @@ export const openLoudspeaker = async () => {
   let playing = []
   let end = 0
   return {
-    loudness: loudnessOf(mouth),
+    loudness: loudnessMeter(mouth),
     isPlaying: () => context.currentTime < end,
     play: (samples, rate) => {
       const buffer = context.createBuffer(1, samples.length, rate)
@@ -50,7 +50,7 @@ export const openMicrophone = async (rate, send) => {
   pieces.port.addEventListener("message", ({ data }) => send(data))
   pieces.port.start()
   return {
-    loudness: loudnessOf(microphone),
+    loudness: loudnessMeter(microphone),
     close: () => {
       for (const track of stream.getTracks()) track.stop()
       void context.close()

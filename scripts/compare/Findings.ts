@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { pdf } from "../../packages/adapters/test/files/MadeFiles.ts"
 import { type Library, type Running, startProgram } from "./Program.ts"
 import { startVendor } from "./Vendor.ts"
-import { type Coming, loggedIn, pageOf, type Visitor } from "./Visitor.ts"
+import { type Coming, loggedIn, pageVisitor, type Visitor } from "./Visitor.ts"
 
 type Findings = Readonly<Record<string, boolean>>
 
@@ -260,7 +260,7 @@ const express = async (scene: Scene): Promise<Findings> => {
   return { ...findings, refusesStrangers: status === 401, keepsBothAtOnce }
 }
 
-const useChat = (scene: Scene): Promise<Findings> => served(scene, async (url, user) => pageOf(url, user))
+const useChat = (scene: Scene): Promise<Findings> => served(scene, async (url, user) => pageVisitor(url, user))
 
 export const applications: Readonly<Record<string, (scene: Scene) => Promise<Findings>>> = {
   chat,
@@ -296,7 +296,7 @@ const inScene = async <A>(library: Library, application: string, use: (scene: Sc
   }
 }
 
-export const findingsOf = (library: Library, application: string): Promise<Findings> =>
+export const applicationFindings = (library: Library, application: string): Promise<Findings> =>
   inScene(library, application, applications[application] ?? (async () => ({})))
 
 export interface Usage {
@@ -311,7 +311,7 @@ const measured = (library: Library): Library => ({
 })
 
 /** What the program `object` uses until it has printed its answer. */
-export const usageOf = (library: Library): Promise<Usage> =>
+export const measureUsage = (library: Library): Promise<Usage> =>
   inScene(measured(library), "object", async ({ folder, start }) => {
     const file = join(folder, "usage.json")
     const program = start([], { USAGE_FILE: file })

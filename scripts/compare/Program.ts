@@ -9,7 +9,7 @@ export interface Library {
   /** The folder whose `node_modules` has the library, or the repository. */
   readonly folder: string
   readonly nodeOptions: ReadonlyArray<string>
-  readonly fileOf: (application: string) => string
+  readonly programFile: (application: string) => string
   /** How long a program has to print what is looked for, and to end. */
   readonly patience: number
 }
@@ -44,7 +44,7 @@ export const startProgram = (
   environment: Readonly<Record<string, string>>
 ): Running => {
   const before = runners[application] ?? []
-  const command = [...library.nodeOptions, ...before, library.fileOf(application), ...parameters]
+  const command = [...library.nodeOptions, ...before, library.programFile(application), ...parameters]
   const child = spawn(process.execPath, command, {
     cwd: library.folder,
     env: { ...bareEnvironment, ...environment }

@@ -34,7 +34,7 @@ const read = (name: string) => readFileSync(join(folder, name), "utf8")
 export const readResults = (): Results => JSON.parse(read("results.json"))
 
 /** Lines of a program without empty ones and those that are only a comment. */
-export const linesOf = (application: string, library: string): number =>
+export const programLines = (application: string, library: string): number =>
   read(`${application}/${library}.ts`)
     .split("\n")
     .filter((line) => line.trim() !== "" && !line.trim().startsWith("//")).length
@@ -94,7 +94,7 @@ const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<st
   [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n")
 
 /** The tables of docs/comparison.md by the names of their places there. */
-export const tablesOf = ({ applications, libraries }: Results): Readonly<Record<string, string>> => {
+export const resultTables = ({ applications, libraries }: Results): Readonly<Record<string, string>> => {
   const names = Object.keys(libraries)
   const head = ["", ...names.map((name) => libraries[name]?.title ?? name)]
   const lines = Object.entries(titles).map(([application, title]) => [
@@ -139,7 +139,7 @@ export const withTables = (page: string, tables: Readonly<Record<string, string>
   )
 
 /** The sentence of README.md. */
-export const sentenceOf = ({ applications, libraries }: Results): string => {
+export const totalsSentence = ({ applications, libraries }: Results): string => {
   const total = (name: string) =>
     Object.keys(titles).reduce((sum, application) => sum + (applications[application]?.[name]?.lines ?? 0), 0)
   const others = Object.entries(libraries).filter(([name]) => name !== "colloquy")

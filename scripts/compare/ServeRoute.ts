@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url"
 
 const { begin, GET, load, POST } = await import(pathToFileURL(resolve(process.argv[2] ?? "")).href)
 
-const requestOf = async (incoming: IncomingMessage) => {
+const webRequest = async (incoming: IncomingMessage) => {
   const method = incoming.method ?? "GET"
   const headers = new Headers({ "x-user": String(incoming.headers["x-user"]) })
   const body = method === "POST" ? { body: await text(incoming) } : {}
@@ -34,7 +34,7 @@ const send = async (response: Response, outgoing: ServerResponse) => {
 }
 
 createServer((incoming, outgoing) => {
-  requestOf(incoming)
+  webRequest(incoming)
     .then(answerTo)
     .then((response) => send(response, outgoing))
     .catch((error: unknown) => {

@@ -42,10 +42,10 @@ interface Asked {
 }
 type Answer = { readonly text: string } | { readonly tool: string; readonly input: object }
 
-const textOf = (content: Content | undefined): string =>
+const contentText = (content: Content | undefined): string =>
   typeof content === "string" ? content : (content ?? []).map(({ text = "" }) => text).join("")
 
-const roleOf = ({ role, type }: Item): string => (type === "function_call_output" ? "tool" : (role ?? "call"))
+const itemRole = ({ role, type }: Item): string => (type === "function_call_output" ? "tool" : (role ?? "call"))
 
 const askedIn = ({ input, instructions, messages = [], response_format, text, tools = [] }: Wire): Asked => {
   const items = typeof input === "string" ? [{ role: "user", content: input }] : (input ?? messages)
@@ -53,7 +53,7 @@ const askedIn = ({ input, instructions, messages = [], response_format, text, to
   return {
     said: [
       ...(instructions === undefined ? [] : [{ role: "system", text: instructions }]),
-      ...items.map((item) => ({ role: roleOf(item), text: textOf(item.output ?? item.content) }))
+      ...items.map((item) => ({ role: itemRole(item), text: contentText(item.output ?? item.content) }))
     ],
     tools: tools.map((tool) => tool.name ?? tool.function?.name ?? ""),
     schema: format?.type === "json_schema" ? JSON.stringify(format) : ""
@@ -105,7 +105,7 @@ const answerTo = ({ said, schema, tools }: Asked): Answer => {
 }
 
 /** The answer as it is written: two pieces of text, or a call. */
-const piecesOf = (text: string): readonly [string, string] => {
+const halves = (text: string): readonly [string, string] => {
   const half = Math.ceil(text.length / 2)
   return [text.slice(0, half), text.slice(half)]
 }
@@ -175,7 +175,7 @@ const sendResponse = async (id: number, answer: Answer, send: Send, between: () 
       content_index: 0,
       part: { type: "output_text", text, annotations: [] }
     })
-    const [first, second] = piecesOf(answer.text)
+    const [first, second] = halves(answer.text)
     tell("response.output_item.added", { output_index: 0, item: { ...item, status: "in_progress", content: [] } })
     tell("response.content_part.added", part(""))
     tell("response.output_text.delta", { ...place, content_index: 0, delta: first, logprobs: [] })
@@ -202,7 +202,7 @@ const sendChat = async (id: number, answer: Answer, send: Send, between: () => P
   if ("tool" in answer)
     tell({ role: "assistant", content: null, tool_calls: [{ index: 0, ...call(answer.tool, answer.input) }] })
   else {
-    const [first, second] = piecesOf(answer.text)
+    const [first, second] = halves(answer.text)
     tell({ role: "assistant", content: first })
     await between()
     tell({ content: second })
@@ -217,7 +217,7 @@ const sendChat = async (id: number, answer: Answer, send: Send, between: () => P
 }
 
 /** A vector that counts words, so that texts with the same words are near. */
-const vectorOf = (text: string, dimensions: number): ReadonlyArray<number> => {
+const wordVector = (text: string, dimensions: number): ReadonlyArray<number> => {
   const vector = Array.from({ length: dimensions }, () => 0)
   for (const word of text.toLowerCase().match(/\p{L}{4,}/gu) ?? ["-"]) {
     const place = Array.from(word).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % dimensions, 7)
@@ -248,7 +248,7 @@ export const startVendor = async () => {
     const data = [input].flat().map((text, index) => ({
       object: "embedding",
       index,
-      embedding: encoded(vectorOf(text, length), encoding_format)
+      embedding: encoded(wordVector(text, length), encoding_format)
     }))
     response.setHeader("content-type", "application/json").end(
       JSON.stringify({

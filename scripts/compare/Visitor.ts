@@ -65,7 +65,7 @@ const json = (headers: Record<string, string>, body: unknown): RequestInit => ({
 const readText = async (url: string, headers: Record<string, string>) => (await fetch(url, { headers })).text()
 
 /** The page of `useChat`: the route, and what the page reads on the server. */
-export const pageOf = (url: string, user: string): Visitor => {
+export const pageVisitor = (url: string, user: string): Visitor => {
   const headers = { "x-user": user }
   return {
     begin: async () => (await fetch(`${url}/begin`, { method: "POST", headers })).text(),

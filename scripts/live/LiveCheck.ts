@@ -51,7 +51,7 @@ export const runChecks = (checks: ReadonlyArray<LiveCheck>, limitUsd: number): E
         continue
       }
       const startedAt = yield* Clock.currentTimeMillis
-      const { costUsd, note, outcome } = yield* outcomeOf(check)
+      const { costUsd, note, outcome } = yield* checkOutcome(check)
       const millis = (yield* Clock.currentTimeMillis) - startedAt
       countedUsd += costUsd ?? check.atMostUsd
       results.push({ group, name, outcome, note, millis, costUsd })
@@ -59,7 +59,7 @@ export const runChecks = (checks: ReadonlyArray<LiveCheck>, limitUsd: number): E
     return { results, countedUsd }
   })
 
-const outcomeOf = (check: LiveCheck): Effect.Effect<Pick<LiveResult, "outcome" | "note" | "costUsd">> =>
+const checkOutcome = (check: LiveCheck): Effect.Effect<Pick<LiveResult, "outcome" | "note" | "costUsd">> =>
   check.run.pipe(
     Effect.timeoutOrElse({
       duration: check.timeout,
@@ -87,7 +87,7 @@ export interface LivePage {
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s+/gu, " ").trim()
 
 /** The page as Markdown. It contains no key: the notes are the kernel's own sentences. */
-export const pageOf = ({ at, limitUsd, models, run, vendor }: LivePage): string => {
+export const pageText = ({ at, limitUsd, models, run, vendor }: LivePage): string => {
   const count = (outcome: LiveResult["outcome"]) => run.results.filter((each) => each.outcome === outcome).length
   const rows = run.results.map(({ costUsd, group, millis, name, note, outcome }) => [
     group,

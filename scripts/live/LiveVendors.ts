@@ -62,7 +62,7 @@ export const liveVendors: { readonly [name: string]: LiveVendor } = {
 }
 
 /** All checks of a vendor, the cheap ones first. */
-export const checksOf = (
+export const vendorChecks = (
   vendor: LiveVendor,
   { apiKey, baseUrl, url }: VendorAccess,
   models: LiveModels

@@ -19,11 +19,11 @@ export interface Node {
 export const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "type" in value && "start" in value && "end" in value
 
-const childrenOf = (node: Node): ReadonlyArray<Node> => Object.values(node).flat().filter(isNode)
+const childNodes = (node: Node): ReadonlyArray<Node> => Object.values(node).flat().filter(isNode)
 
-const nameOf = (node: Node): string | undefined => {
+const declaredName = (node: Node): string | undefined => {
   const declared = [node["declaration"], node["declarations"]].flat().find(isNode)
-  if (declared !== undefined) return nameOf(declared)
+  if (declared !== undefined) return declaredName(declared)
   const name = node["id"] ?? node["key"]
   if (!isNode(name)) return undefined
   const text = name["name"] ?? name["value"]
@@ -32,17 +32,17 @@ const nameOf = (node: Node): string | undefined => {
 
 /** The outermost node that begins after the comment, with the names on the way to it. */
 const memberAt = (node: Node, offset: number, names: ReadonlyArray<string>): string => {
-  const name = nameOf(node)
+  const name = declaredName(node)
   const own = name === undefined || names.at(-1) === name ? names : [...names, name]
   if (node.start >= offset) return own.join(".")
-  const next = childrenOf(node)
+  const next = childNodes(node)
     .filter(({ end }) => end > offset)
     .toSorted((a, b) => a.start - b.start)
     .at(0)
   return next === undefined ? own.join(".") : memberAt(next, offset, own)
 }
 
-const textOf = (comment: string): string =>
+const commentText = (comment: string): string =>
   comment
     .replace(/^\*/u, "")
     .split("\n")
@@ -56,7 +56,7 @@ const textOf = (comment: string): string =>
 const opensFile = (source: string, start: number, end: number): boolean =>
   source.slice(0, start).trim() === "" && /^\s*(?:\n\s*\n|import\b|\/\*|\/\/)/u.test(source.slice(end))
 
-export const docCommentsOf = (source: string): ReadonlyArray<DocComment> => {
+export const docCommentsIn = (source: string): ReadonlyArray<DocComment> => {
   const { comments, program } = parseSync("source.ts", source)
   const top: unknown = program
   if (!isNode(top)) return []
@@ -65,12 +65,12 @@ export const docCommentsOf = (source: string): ReadonlyArray<DocComment> => {
     .map(({ end, start, value }) => ({
       member: opensFile(source, start, end) ? "module" : memberAt({ ...top, start: 0 }, end, []),
       line: source.slice(0, start).split("\n").length,
-      text: textOf(value)
+      text: commentText(value)
     }))
 }
 
 /** The sentences of a comment. An item of a list begins a sentence. */
-export const sentencesOf = (text: string): ReadonlyArray<string> =>
+export const sentencesIn = (text: string): ReadonlyArray<string> =>
   text
     .split("\n")
     .flatMap((line) =>

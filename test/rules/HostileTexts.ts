@@ -86,16 +86,16 @@ const alphabet = [
 ]
 
 /** Some characters that a leaf takes, those first that other leaves take too. */
-const charactersOf = (source: string, flags: string, all: ReadonlyArray<string>): ReadonlyArray<string> => {
+const takenCharacters = (source: string, flags: string, all: ReadonlyArray<string>): ReadonlyArray<string> => {
   const own = /^\\?[^]$/u.test(source) ? [source.at(-1) ?? ""] : []
   const takes = new RegExp(`^(?:${source})$`, flags.replaceAll(/[gy]/g, ""))
   return [...own, ...all].filter((character, index, each) => takes.test(character) && each.indexOf(character) === index)
 }
 
-const leavesOf = (options: ReadonlyArray<ReadonlyArray<Repeated>>): ReadonlyArray<string> =>
+const leavesIn = (options: ReadonlyArray<ReadonlyArray<Repeated>>): ReadonlyArray<string> =>
   options.flat().flatMap(({ node }) => {
     if (node.kind === "leaf") return [node.source]
-    return node.kind === "group" ? leavesOf(node.options) : []
+    return node.kind === "group" ? leavesIn(node.options) : []
   })
 
 export interface Attack {
@@ -107,28 +107,28 @@ export interface Attack {
 /** Every attack, most of them harmless. */
 export const attacksOn = ({ flags, source }: RegExp): ReadonlyArray<Attack> => {
   const tree = new Reader(source).options()
-  const leaves = leavesOf(tree)
+  const leaves = leavesIn(tree)
   const literals = leaves.filter((leaf) => /^[^\\]$/u.test(leaf))
   const candidates = [...new Set([...alphabet, ...literals])]
-  const taken = new Map(leaves.map((leaf) => [leaf, charactersOf(leaf, flags, candidates)]))
+  const taken = new Map(leaves.map((leaf) => [leaf, takenCharacters(leaf, flags, candidates)]))
   const popularity = new Map<string, number>()
   for (const leaf of leaves)
     for (const each of taken.get(leaf) ?? []) popularity.set(each, (popularity.get(each) ?? 0) + 1)
   const popular = (leaf: string) =>
     (taken.get(leaf) ?? []).toSorted((a, b) => (popularity.get(b) ?? 0) - (popularity.get(a) ?? 0))
 
-  const sampleOf = (node: Node): string => {
+  const sampleText = (node: Node): string => {
     if (node.kind === "none") return ""
     if (node.kind === "leaf") return popular(node.source)[0] ?? "a"
-    return shortest(node.options.map((option) => textOf(option)))
+    return shortest(node.options.map((option) => leastText(option)))
   }
-  const textOf = (parts: ReadonlyArray<Repeated>): string =>
-    parts.map(({ least, node }) => sampleOf(node).repeat(Math.min(least, 40))).join("")
-  const fullOf = (parts: ReadonlyArray<Repeated>): string =>
+  const leastText = (parts: ReadonlyArray<Repeated>): string =>
+    parts.map(({ least, node }) => sampleText(node).repeat(Math.min(least, 40))).join("")
+  const fullText = (parts: ReadonlyArray<Repeated>): string =>
     parts
       .map(
         ({ least, node }) =>
-          (node.kind === "group" ? node.options.map(fullOf)[0] : sampleOf(node))?.repeat(
+          (node.kind === "group" ? node.options.map(fullText)[0] : sampleText(node))?.repeat(
             Math.max(1, Math.min(least, 40))
           ) ?? ""
       )
@@ -144,15 +144,15 @@ export const attacksOn = ({ flags, source }: RegExp): ReadonlyArray<Attack> => {
   const walk = (options: ReadonlyArray<ReadonlyArray<Repeated>>, before: string): void => {
     for (const option of options) {
       option.forEach(({ isLong, node }, index) => {
-        const lead = before + textOf(option.slice(0, index))
-        const fullLead = before + fullOf(option.slice(0, index))
-        const next = fullOf(option.slice(index + 1, index + 2))
+        const lead = before + leastText(option.slice(0, index))
+        const fullLead = before + fullText(option.slice(0, index))
+        const next = fullText(option.slice(index + 1, index + 2))
         if (isLong) {
           const singles =
             node.kind === "leaf"
               ? [...popular(node.source).slice(0, 5), ...mixed(popular(node.source))]
               : node.kind === "group"
-                ? [...node.options.map(textOf), ...node.options.map(fullOf)]
+                ? [...node.options.map(leastText), ...node.options.map(fullText)]
                 : []
           for (const start of new Set([lead, fullLead])) {
             add(start, [
@@ -169,7 +169,7 @@ export const attacksOn = ({ flags, source }: RegExp): ReadonlyArray<Attack> => {
     }
   }
   walk(tree, "")
-  add("", tree.map(fullOf))
+  add("", tree.map(fullText))
   return [
     ...new Map(attacks.map((each) => [`${each.before}\u0002${each.pump}\u0002${each.behind}`, each] as const)).values()
   ]
@@ -209,21 +209,21 @@ const most = 2.6
 const slow = 8
 
 /** The attack with which the time grows with the square of the text or faster; null: none does. */
-export const weaknessOf = (expression: RegExp): Attack | null =>
+export const weaknessIn = (expression: RegExp): Attack | null =>
   attacksOn(expression).find((attack) => isSlowWith(expression, attack)) ?? null
 
 const isSlowWith = (expression: RegExp, { before, behind, pump }: Attack): boolean => {
-  const textOf = (length: number) => before + pump.repeat(Math.ceil(length / pump.length)) + behind
-  const length = slowLength(expression, textOf)
+  const pumpedText = (length: number) => before + pump.repeat(Math.ceil(length / pump.length)) + behind
+  const length = slowLength(expression, pumpedText)
   if (length === null) return false
-  const least = (part: number) => Math.min(...[1, 2, 3, 4].map(() => timed(expression, textOf(length * part))))
+  const least = (part: number) => Math.min(...[1, 2, 3, 4].map(() => timed(expression, pumpedText(length * part))))
   const [quarter, half, whole] = [least(0.25), least(0.5), least(1)]
   return whole > slow && whole > most * half && half > most * quarter
 }
 
-const slowLength = (expression: RegExp, textOf: (length: number) => string): number | null => {
+const slowLength = (expression: RegExp, makeText: (length: number) => string): number | null => {
   for (const length of lengths) {
-    const time = timed(expression, textOf(length))
+    const time = timed(expression, makeText(length))
     if (time > slow) return length
     if (length >= 8_000 && time < quick) return null
   }

@@ -54,7 +54,7 @@ export const houseWords: ReadonlyArray<HouseWord> = [
 const isLetter = (character: string | undefined) => character !== undefined && /[\p{L}\p{N}]/u.test(character)
 
 /** A text without what is no prose: programs, code in lines, headings, comments, and the addresses of links (their texts stay, between ‹ and ›). */
-const proseOf = (text: string): string =>
+const proseIn = (text: string): string =>
   text
     .replaceAll(/^```[\s\S]*?^```/gmu, "")
     .replaceAll(/<!--[\s\S]*?-->|<a id="[^"]*"><\/a>/gu, "")
@@ -82,7 +82,7 @@ export interface Unexplained {
 
 /** The words whose first use on the page leaves a reader alone. */
 export const unexplainedIn = (text: string): ReadonlyArray<Unexplained> => {
-  const prose = proseOf(text)
+  const prose = proseIn(text)
   return houseWords.flatMap(({ pattern, word }) => {
     const [first] = [...prose.matchAll(pattern)].filter(({ 0: found, index }) => {
       const next = prose[index + found.length]

@@ -134,15 +134,15 @@ const handsOnTests = "packages/colloquy/src/Testing.ts"
 
 const matches = (patterns: ReadonlyArray<RegExp>, name: string) => patterns.some((pattern) => pattern.test(name))
 
-const packageOf = (file: string) => file.split("/")[1] ?? ""
+const packageName = (file: string) => file.split("/")[1] ?? ""
 
-const roomOf = (file: string) => {
+const roomName = (file: string) => {
   const [, , , room, ...rest] = file.split("/")
   return rest.length === 0 ? null : (room ?? null)
 }
 
 /** `@scope/name/sub` -> `@scope/name`, `name/sub` -> `name`. */
-const libraryOf = (name: string) =>
+const libraryName = (name: string) =>
   name
     .split("/")
     .slice(0, name.startsWith("@") ? 2 : 1)
@@ -152,7 +152,7 @@ const libraryOf = (name: string) =>
 const typesOfPage = { folder: "packages/studio/src/page/", name: "@colloquy/http" }
 
 const externalFault = (file: string, name: string, declared: ReadonlyArray<string>): string | null => {
-  const home = packageOf(file)
+  const home = packageName(file)
   if (name === "effect") return "effect is imported by path (`effect/Stream`), never as a whole"
   const rule = packageRules[home]
   if (rule === undefined) return `${home} is not in the table of packages`
@@ -163,7 +163,7 @@ const externalFault = (file: string, name: string, declared: ReadonlyArray<strin
   if (matches(rule.may, name)) return null
   if (name === typesOfPage.name && file.startsWith(typesOfPage.folder)) return null
   if (home === "core") return rule.says
-  const library = libraryOf(name)
+  const library = libraryName(name)
   const isVendor = library !== "effect" && !library.startsWith("@colloquy/")
   return isVendor && declared.includes(library) ? null : rule.says
 }
@@ -171,7 +171,7 @@ const externalFault = (file: string, name: string, declared: ReadonlyArray<strin
 const isPlace = (name: string) => rooms.includes(name) || name in wings
 
 const roomFault = (file: string, target: string): string | null => {
-  const [from, to] = [roomOf(file), roomOf(target)]
+  const [from, to] = [roomName(file), roomName(target)]
   if (file === surface) return null
   if (from === null) {
     return to !== null && to in wings ? `a wing has its own sub-path; the main entry never imports ${to}` : null
@@ -190,7 +190,7 @@ const roomFault = (file: string, target: string): string | null => {
 }
 
 const httpFault = (file: string, target: string): string | null => {
-  const [from, to] = [roomOf(file), roomOf(target)]
+  const [from, to] = [roomName(file), roomName(target)]
   if (from === null || to === null || from === to) return null
   const [place, wanted] = [foldersOfHttp.indexOf(from), foldersOfHttp.indexOf(to)]
   if (place === -1) return `${from} is not in the list of http's folders`
@@ -200,7 +200,7 @@ const httpFault = (file: string, target: string): string | null => {
 }
 
 /** Circles of files, each as the paths of its files: two files are in one when each reaches the other by imports. */
-export const circlesOf = (
+export const circlesIn = (
   imports: ReadonlyMap<string, ReadonlyArray<string>>
 ): ReadonlyArray<ReadonlyArray<string>> => {
   const reached = new Map<string, ReadonlySet<string>>()
@@ -225,9 +225,9 @@ export const circlesOf = (
 
 const internalFault = (file: string, name: string): string | null => {
   const target = posix.join(posix.dirname(file), name)
-  if (!target.startsWith(`packages/${packageOf(file)}/src/`))
+  if (!target.startsWith(`packages/${packageName(file)}/src/`))
     return "another package is imported by its name, never by a path"
-  const home = packageOf(file)
+  const home = packageName(file)
   if (home === "core") return roomFault(file, target)
   return home === "http" ? httpFault(file, target) : null
 }

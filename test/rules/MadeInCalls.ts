@@ -16,19 +16,19 @@ const classes = new Set(["ClassExpression", "ClassDeclaration"])
 /** The lines at which calls make a generator function or a class. */
 export const madeInCalls = (source: string): ReadonlyArray<number> => {
   const lines: Array<number> = []
-  const textOf = (node: unknown) => (isNode(node) ? source.slice(node.start, node.end) : "")
+  const sourceText = (node: unknown) => (isNode(node) ? source.slice(node.start, node.end) : "")
 
   /** `name` is that of the value in which the node stands. */
   const walk = (node: Node, parent: Node | null, outer: Place, outerName: string): void => {
-    const builder = node.type === "CallExpression" && buildingCall.test(textOf(node["callee"]))
+    const builder = node.type === "CallExpression" && buildingCall.test(sourceText(node["callee"]))
     let place = builder ? "build" : outer
     let name = builder ? "layer" : outerName
-    if (named.has(node.type)) name = textOf(node["id"] ?? node["key"]).replace(/:.*/su, "")
+    if (named.has(node.type)) name = sourceText(node["id"] ?? node["key"]).replace(/:.*/su, "")
     const isMade = classes.has(node.type) || node["generator"] === true
     if (isMade && place === "call") lines.push(source.slice(0, node.start).split("\n").length)
     if (functions.has(node.type)) {
-      const isBuilt = buildingName.test(name) || serviceType.test(textOf(node["returnType"]))
-      const isConstant = place === "module" && textOf(parent?.["callee"]) === "Effect.gen"
+      const isBuilt = buildingName.test(name) || serviceType.test(sourceText(node["returnType"]))
+      const isConstant = place === "module" && sourceText(parent?.["callee"]) === "Effect.gen"
       place = place !== "call" && (isBuilt || isConstant) ? "build" : "call"
       // `makeX = (options) => Effect.gen(…)`: the generator is the body of what builds.
       if (place === "call" || node["expression"] !== true) name = ""

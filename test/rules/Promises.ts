@@ -1,6 +1,6 @@
 /** The MUST sentences of a port, the titles of a suite's cases, and the page `test/contracts.md` that maps the first to the second. */
 import { parseSync } from "rolldown/utils"
-import { docCommentsOf, isNode, type Node, sentencesOf } from "./DocComments.ts"
+import { docCommentsIn, isNode, type Node, sentencesIn } from "./DocComments.ts"
 
 /** A MUST sentence and the member whose comment contains it. */
 export interface Promised {
@@ -18,9 +18,9 @@ export interface PortOnPage {
   readonly promises: ReadonlyArray<TestedPromise>
 }
 
-export const promisesOf = (source: string): ReadonlyArray<Promised> =>
-  docCommentsOf(source).flatMap(({ member, text }) =>
-    sentencesOf(text)
+export const promisedSentences = (source: string): ReadonlyArray<Promised> =>
+  docCommentsIn(source).flatMap(({ member, text }) =>
+    sentencesIn(text)
       .filter((sentence) => /\bMUST\b/u.test(sentence))
       .map((sentence) => ({ member, sentence }))
   )
@@ -31,23 +31,23 @@ const everyNode = (node: Node): ReadonlyArray<Node> => [
 ]
 
 /** The title of `test(title, case)`. A title with places to fill in keeps them: `on status ${status}`. */
-const titleOf = (source: string, call: Node): ReadonlyArray<string> => {
+const callTitle = (source: string, call: Node): ReadonlyArray<string> => {
   const [title, body] = [call["arguments"]].flat()
   if (call.type !== "CallExpression" || !isNode(title) || !isNode(body)) return []
   if (title.type !== "Literal" && title.type !== "TemplateLiteral") return []
   return typeof title["value"] === "string" ? [title["value"]] : [source.slice(title.start + 1, title.end - 1)]
 }
 
-export const titlesOf = (source: string): ReadonlyArray<string> => {
+export const caseTitles = (source: string): ReadonlyArray<string> => {
   const program: unknown = parseSync("suite.ts", source).program
-  return isNode(program) ? everyNode(program).flatMap((node) => titleOf(source, node)) : []
+  return isNode(program) ? everyNode(program).flatMap((node) => callTitle(source, node)) : []
 }
 
 const quotedIn = (line: string): ReadonlyArray<string> =>
   Array.from(line.matchAll(/`([^`]+)`/gu), ([, name = ""]) => name)
 
 /** The lines below each heading of this depth, by its text. */
-const sectionsOf = (page: string, mark: "##" | "###"): ReadonlyArray<readonly [heading: string, body: string]> =>
+const sectionsIn = (page: string, mark: "##" | "###"): ReadonlyArray<readonly [heading: string, body: string]> =>
   page
     .split(new RegExp(`^${mark} `, "mu"))
     .slice(1)
@@ -63,10 +63,10 @@ const promisesIn = (member: string, body: string): ReadonlyArray<TestedPromise> 
     })
 
 export const readPage = (page: string): ReadonlyArray<PortOnPage> =>
-  sectionsOf(page, "##")
+  sectionsIn(page, "##")
     .filter(([heading]) => heading.startsWith("`"))
     .map(([heading, body]) => ({
       path: quotedIn(heading)[0] ?? "",
       suites: quotedIn(body.split("\n").find((line) => line.startsWith("Suites: ")) ?? ""),
-      promises: sectionsOf(body, "###").flatMap(([member, lines]) => promisesIn(member, lines))
+      promises: sectionsIn(body, "###").flatMap(([member, lines]) => promisesIn(member, lines))
     }))

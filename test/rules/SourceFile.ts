@@ -15,7 +15,7 @@ const children = (node: Node): ReadonlyArray<Node> => Object.values(node).flat()
 
 const everyNode = (node: Node): ReadonlyArray<Node> => [node, ...children(node).flatMap(everyNode)]
 
-const textOf = (node: unknown): string | undefined => {
+const nodeText = (node: unknown): string | undefined => {
   if (!isNode(node)) return undefined
   const text = node["value"] ?? node["name"]
   return typeof text === "string" ? text : undefined
@@ -27,14 +27,14 @@ const parse = (source: string): ReadonlyArray<Node> => {
 }
 
 /** Every module that the text names: static, re-exported, dynamic and in types. */
-export const importsOf = (source: string): ReadonlyArray<string> =>
+export const importsIn = (source: string): ReadonlyArray<string> =>
   parse(source)
     .flatMap(everyNode)
-    .map((node) => textOf(node["source"]))
+    .map((node) => nodeText(node["source"]))
     .filter((name) => name !== undefined)
 
 /** Every regular expression that is written as a literal, and how many are made while the program runs. */
-export const patternsOf = (source: string): { readonly literals: ReadonlyArray<RegExp>; readonly made: number } => {
+export const patternsIn = (source: string): { readonly literals: ReadonlyArray<RegExp>; readonly made: number } => {
   const nodes = parse(source).flatMap(everyNode)
   const literals = nodes.flatMap(({ regex }) =>
     typeof regex === "object" && regex !== null && "pattern" in regex && "flags" in regex
@@ -42,14 +42,14 @@ export const patternsOf = (source: string): { readonly literals: ReadonlyArray<R
       : []
   )
   const made = nodes.filter(
-    ({ callee, type }) => (type === "NewExpression" || type === "CallExpression") && textOf(callee) === "RegExp"
+    ({ callee, type }) => (type === "NewExpression" || type === "CallExpression") && nodeText(callee) === "RegExp"
   )
   return { literals, made: made.length }
 }
 
 const boundNames = (pattern: unknown): ReadonlyArray<string> => {
   if (!isNode(pattern)) return []
-  if (pattern.type === "Identifier") return [textOf(pattern) ?? ""]
+  if (pattern.type === "Identifier") return [nodeText(pattern) ?? ""]
   return pattern.type === "Property" ? boundNames(pattern["value"]) : children(pattern).flatMap(boundNames)
 }
 
@@ -61,12 +61,12 @@ const declaredNames = (declaration: Node): ReadonlyArray<string> =>
 const named = (kind: unknown, name: string | undefined) => (kind === "type" ? `type ${name}` : `${name}`)
 
 const exportedBy = (node: Node, file: string): ReadonlyArray<string> => {
-  const target = textOf(node["source"])
+  const target = nodeText(node["source"])
   const names = () =>
     target?.startsWith(".") ? publicNames(resolve(dirname(file), target)) : [`everything of ${target}`]
   if (node.type === "ExportDefaultDeclaration") return ["default"]
   if (node.type === "ExportAllDeclaration") {
-    const space = textOf(node["exported"])
+    const space = nodeText(node["exported"])
     return space === undefined ? names() : names().map((name) => name.replace(/^(type )?/, `$1${space}.`))
   }
   if (node.type !== "ExportNamedDeclaration") return []
@@ -75,7 +75,7 @@ const exportedBy = (node: Node, file: string): ReadonlyArray<string> => {
   return children(node)
     .filter(({ type }) => type === "ExportSpecifier")
     .map((specifier) =>
-      named(node["exportKind"] === "type" ? "type" : specifier["exportKind"], textOf(specifier["exported"]))
+      named(node["exportKind"] === "type" ? "type" : specifier["exportKind"], nodeText(specifier["exported"]))
     )
 }
 

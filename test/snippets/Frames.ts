@@ -265,7 +265,7 @@ const engine = await listen(searchEngine)
   },
   ...["docs/media.md", "docs/web-search.md"].map((page) => ({
     page,
-    has: "export const kernelOf",
+    has: "export const kernelWith",
     runBy: {
       file: "examples/search-and-images/kernel.ts",
       test: "examples/search-and-images/search-and-images.test.ts"
@@ -303,8 +303,8 @@ const engine = await listen(searchEngine)
     has: 'import * as Anthropic from "@colloquy/adapters/anthropic"',
     before: 'import assert from "node:assert"\n',
     after: `
-import { idsOf } from "../../test/snippets/Stage.ts"
-assert.deepStrictEqual(await idsOf(providers), ["anthropic", "ollama"])
+import { providerIds } from "../../test/snippets/Stage.ts"
+assert.deepStrictEqual(await providerIds(providers), ["anthropic", "ollama"])
 `
   },
   {
@@ -473,7 +473,7 @@ import assert from "node:assert"
 const house = provider({ id: "house", models: ["m"], chat: async function* () { yield "Hello." } })
 const options = { store: inMemory(), providers: [house], model: "m", owner: "ada" }
 const booked: Array<string> = []
-const balanceOf = async (owner: string) => (owner === "ada" ? 1 : 0)
+const readBalance = async (owner: string) => (owner === "ada" ? 1 : 0)
 const book = (owner: string, leg: string, charges: ReadonlyArray<unknown>) =>
   void booked.push(owner + leg.slice(-2) + " " + charges.length)
 `,

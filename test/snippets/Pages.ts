@@ -22,7 +22,7 @@ export interface Snippet {
   readonly name: string
 }
 
-const snippetsOf = (page: string): ReadonlyArray<Snippet> => {
+const snippetsIn = (page: string): ReadonlyArray<Snippet> => {
   const text = readFileSync(join(root, page), "utf8")
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gmu)].map((found) => {
     const [, language = "", code = ""] = found
@@ -31,4 +31,4 @@ const snippetsOf = (page: string): ReadonlyArray<Snippet> => {
   })
 }
 
-export const snippets: ReadonlyArray<Snippet> = pages.flatMap(snippetsOf)
+export const snippets: ReadonlyArray<Snippet> = pages.flatMap(snippetsIn)

@@ -46,7 +46,7 @@ export const listen = async (listener: RequestListener): Promise<Served> => {
 }
 
 /** The ids of the providers in a layer. */
-export const idsOf = (layer: Layer.Layer<Providers>): Promise<ReadonlyArray<string>> =>
+export const providerIds = (layer: Layer.Layer<Providers>): Promise<ReadonlyArray<string>> =>
   Effect.runPromise(
     Effect.provide(
       Effect.map(Providers, ({ all }) => all.map(({ id }) => id)),

@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { RunningServer } from "../../packages/server/src/Server.ts"
-import { callApi, keyOf, startDemo } from "../../packages/server/test/TestServer.ts"
+import { callApi, serverKey, startDemo } from "../../packages/server/test/TestServer.ts"
 import { pdf } from "../../packages/adapters/test/files/MadeFiles.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
 import { listen, type Served, speechVendor } from "./Stage.ts"
@@ -87,7 +87,7 @@ describe("commands for a server", () => {
       DEFAULT_LLM_PROVIDER: "demo",
       DEFAULT_MODEL_NAME: "demo-1"
     })
-    const service = { api: `${server.url}/api`, key: keyOf(server) }
+    const service = { api: `${server.url}/api`, key: serverKey(server) }
     const { body } = await callApi(service, "POST", "/assistants", { name: "A" })
     const made = await callApi(service, "POST", `/assistants/${body.assistant_id}/threads`)
     thread = made.body.thread_id
@@ -105,7 +105,7 @@ describe("commands for a server", () => {
 
   const run = ({ code }: Snippet) =>
     new Promise<string>((resolve, reject) => {
-      const env = { PATH: process.env["PATH"], API: `${server.url}/api`, KEY: keyOf(server), THREAD: thread }
+      const env = { PATH: process.env["PATH"], API: `${server.url}/api`, KEY: serverKey(server), THREAD: thread }
       const script = `set -eu\n${code.replaceAll("http://127.0.0.1:8787", server.url)}`
       execFile("bash", ["-c", script], { cwd: folder, env }, (error, said, problems) =>
         error === null ? resolve(said) : reject(new Error(`${error.message}\n${said}\n${problems}`))

@@ -11,7 +11,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path"
 import pg from "pg"
 import { type RunningServer } from "../../packages/server/src/Server.ts"
-import { keyOf, startDemo } from "../../packages/server/test/TestServer.ts"
+import { serverKey, startDemo } from "../../packages/server/test/TestServer.ts"
 import { builtCopy } from "../../scripts/Copy.ts"
 import { onPostgres } from "../databases.ts"
 import { type Frame, frames } from "./Frames.ts"
@@ -24,7 +24,7 @@ const programs = snippets.filter(({ language }) => ["ts", "tsx", "js"].includes(
 /** Citus is no package of Debian, so what is said to it cannot be run here. */
 const isForCitus = ({ code }: Snippet) => code.includes("create_distributed_table")
 
-const frameOf = (snippet: Snippet): Frame | undefined =>
+const snippetFrame = (snippet: Snippet): Frame | undefined =>
   frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))
 
 /** Beside the examples, so that what an example imports is found from here too. */
@@ -41,11 +41,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const fileOf = ({ language, name }: Snippet, frame: Frame | undefined): string =>
+const snippetFileName = ({ language, name }: Snippet, frame: Frame | undefined): string =>
   `${name.replaceAll(/\W+/gu, "-")}${frame?.isTest === true ? ".test" : ""}.${language}`
 
 /** The snippet in its frame, with what the test has for the names that mean other machines. */
-const programOf = (snippet: Snippet, frame: Frame | undefined): string => {
+const framedProgram = (snippet: Snippet, frame: Frame | undefined): string => {
   const named = (frame?.instead ?? []).reduce((code, [from, to]) => {
     assert.include(code, from, `${snippet.name} names what its frame replaces`)
     return code.replaceAll(from, to)
@@ -57,9 +57,9 @@ const programOf = (snippet: Snippet, frame: Frame | undefined): string => {
 }
 
 const write = (snippet: Snippet, to = folder): string => {
-  const frame = frameOf(snippet)
-  const file = join(to, fileOf(snippet, frame))
-  writeFileSync(file, programOf(snippet, frame))
+  const frame = snippetFrame(snippet)
+  const file = join(to, snippetFileName(snippet, frame))
+  writeFileSync(file, framedProgram(snippet, frame))
   return file
 }
 
@@ -96,14 +96,14 @@ const runner = (kind: string, wanted: ReadonlyArray<Snippet>, environment: Reado
       report,
       ...wanted.map((snippet) => write(snippet))
     ]
-    const { output } = await run(command, work, { KEY: keyOf(server), ...environment })
+    const { output } = await run(command, work, { KEY: serverKey(server), ...environment })
     const results: ReadonlyArray<Result> = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : []
     return { results, output }
   }
   return async (snippet: Snippet) => {
     const { output, results } = await (running ??= runAll())
-    const frame = frameOf(snippet)
-    const result = results.find(({ file }) => file === join(folder, fileOf(snippet, frame)))
+    const frame = snippetFrame(snippet)
+    const result = results.find(({ file }) => file === join(folder, snippetFileName(snippet, frame)))
     if (result === undefined) return assert.fail(`It was not run:\n${output}`)
     assert.isNull(result.problem, result.problem ?? "")
     const prints = frame?.prints
@@ -118,9 +118,9 @@ const vitestConfig = `export default {
   test: { include: ["*.test.ts", "*.test.tsx"], testTimeout: 60_000 }
 }`
 
-const isRunElsewhere = (snippet: Snippet) => frameOf(snippet)?.runBy !== undefined
-const needsPostgres = (snippet: Snippet) => frameOf(snippet)?.needsPostgres === true
-const isTest = (snippet: Snippet) => frameOf(snippet)?.isTest === true
+const isRunElsewhere = (snippet: Snippet) => snippetFrame(snippet)?.runBy !== undefined
+const needsPostgres = (snippet: Snippet) => snippetFrame(snippet)?.needsPostgres === true
+const isTest = (snippet: Snippet) => snippetFrame(snippet)?.isTest === true
 
 describe("the snippets of the guide", () => {
   it("have frames that fit: each frame one snippet, each snippet one frame at most", () => {
@@ -199,7 +199,7 @@ describe("the snippets of the guide", () => {
   describe("run as files of examples", () => {
     for (const snippet of programs.filter(isRunElsewhere)) {
       it(`${snippet.name} is that file`, () => {
-        const { file, test } = frameOf(snippet)?.runBy ?? assert.fail("no file")
+        const { file, test } = snippetFrame(snippet)?.runBy ?? assert.fail("no file")
         assert.include(readFileSync(join(root, file), "utf8"), snippet.code.trim())
         assert.isTrue(existsSync(join(root, test)))
       })

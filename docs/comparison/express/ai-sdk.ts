@@ -12,7 +12,7 @@ declare module "express-session" {
 
 const { DATA_DIR: folder = "data", PORT = "3000" } = process.env
 mkdirSync(folder, { recursive: true })
-const keyOf = (request: express.Request<{ thread: string }>) =>
+const threadKey = (request: express.Request<{ thread: string }>) =>
   encodeURIComponent(`${request.session.userId} ${request.params.thread}`)
 const load = (key: string): Array<ModelMessage> =>
   existsSync(`${folder}/${key}.json`) ? JSON.parse(readFileSync(`${folder}/${key}.json`, "utf8")) : []
@@ -39,11 +39,11 @@ app.use("/ai", express.json(), (request, response, next) => {
   else next()
 })
 app.get("/ai/threads/:thread", (request, response) => {
-  response.json(load(keyOf(request)))
+  response.json(load(threadKey(request)))
 })
-app.get("/ai/threads/:thread/answer", (request, response) => write(keyOf(request), response))
+app.get("/ai/threads/:thread/answer", (request, response) => write(threadKey(request), response))
 app.post("/ai/threads/:thread/messages", async (request, response) => {
-  const key = keyOf(request)
+  const key = threadKey(request)
   const messages: Array<ModelMessage> = [...load(key), { role: "user", content: request.body.content }]
   save(key, messages)
   const result = streamText({ model: openai("gpt-5"), messages })

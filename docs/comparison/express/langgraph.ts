@@ -19,9 +19,9 @@ const agent = createAgent({
   tools: [],
   checkpointer: SqliteSaver.fromConnString(`${folder}/chat.db`)
 })
-const keyOf = (request: express.Request<{ thread: string }>) =>
+const threadKey = (request: express.Request<{ thread: string }>) =>
   JSON.stringify([request.session.userId, request.params.thread])
-const configOf = (key: string) => ({ configurable: { thread_id: key } })
+const threadConfig = (key: string) => ({ configurable: { thread_id: key } })
 
 // Answers that are being written, for a client that comes back.
 const live = new Map<string, ReadableStream<string>>()
@@ -31,9 +31,9 @@ const write = async (key: string, response: express.Response) => {
   for await (const text of now ?? []) response.write(text)
   response.end()
 }
-async function* textsOf(key: string, content: string) {
+async function* answerTexts(key: string, content: string) {
   const messages = [{ role: "user", content }]
-  const stream = await agent.stream({ messages }, { ...configOf(key), streamMode: "messages" })
+  const stream = await agent.stream({ messages }, { ...threadConfig(key), streamMode: "messages" })
   for await (const [chunk] of stream) yield chunk.text
   live.delete(key)
 }
@@ -49,13 +49,13 @@ app.use("/ai", express.json(), (request, response, next) => {
   else next()
 })
 app.get("/ai/threads/:thread", async (request, response) => {
-  const { values } = await agent.graph.getState(configOf(keyOf(request)))
+  const { values } = await agent.graph.getState(threadConfig(threadKey(request)))
   response.json(values.messages ?? [])
 })
-app.get("/ai/threads/:thread/answer", (request, response) => write(keyOf(request), response))
+app.get("/ai/threads/:thread/answer", (request, response) => write(threadKey(request), response))
 app.post("/ai/threads/:thread/messages", async (request, response) => {
-  const key = keyOf(request)
-  live.set(key, ReadableStream.from(textsOf(key, request.body.content)))
+  const key = threadKey(request)
+  live.set(key, ReadableStream.from(answerTexts(key, request.body.content)))
   await write(key, response)
 })
 app.listen(Number(PORT))

@@ -27,7 +27,7 @@ const agent = createDurableAgent({
   agent: new Agent({ id: "chat", name: "Chat", instructions: "Answer.", model, memory })
 })
 new Mastra({ agents: { chat: agent }, storage, logger: false })
-const placeOf = (request: express.Request<{ thread: string }>) => {
+const memoryKeys = (request: express.Request<{ thread: string }>) => {
   const resource = request.session.userId ?? ""
   return { resource, thread: `${resource}-${request.params.thread}` }
 }
@@ -50,19 +50,19 @@ app.use("/ai", express.json(), (request, response, next) => {
   else next()
 })
 app.get("/ai/threads/:thread", async (request, response) => {
-  const { resource, thread } = placeOf(request)
+  const { resource, thread } = memoryKeys(request)
   const known = await memory.getThreadById({ threadId: thread })
   const { messages } =
     known === null ? { messages: [] } : await memory.recall({ threadId: thread, resourceId: resource })
   response.json(messages)
 })
 app.get("/ai/threads/:thread/answer", async (request, response) => {
-  const run = live.get(placeOf(request).thread)
+  const run = live.get(memoryKeys(request).thread)
   if (run === undefined) response.sendStatus(204)
   else await write((await agent.observe(run)).output.textStream, response)
 })
 app.post("/ai/threads/:thread/messages", async (request, response) => {
-  const memory = placeOf(request)
+  const memory = memoryKeys(request)
   const { output, runId } = await agent.stream(request.body.content, { memory })
   live.set(memory.thread, runId)
   await write(output.textStream, response)

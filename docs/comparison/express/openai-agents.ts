@@ -12,13 +12,13 @@ declare module "express-session" {
 
 const { DATA_DIR: folder = "data", PORT = "3000" } = process.env
 mkdirSync(folder, { recursive: true })
-const keyOf = (request: express.Request<{ thread: string }>) =>
+const threadKey = (request: express.Request<{ thread: string }>) =>
   encodeURIComponent(`${request.session.userId} ${request.params.thread}`)
 const load = (key: string): Array<AgentInputItem> =>
   existsSync(`${folder}/${key}.json`) ? JSON.parse(readFileSync(`${folder}/${key}.json`, "utf8")) : []
 const save = (key: string, items: ReadonlyArray<AgentInputItem>) =>
   writeFileSync(`${folder}/${key}.json`, JSON.stringify(items))
-const sessionOf = (key: string): Session => ({
+const openSession = (key: string): Session => ({
   getSessionId: async () => key,
   getItems: async (limit) => (limit === undefined ? load(key) : load(key).slice(-limit)),
   addItems: async (items) => save(key, [...load(key), ...items]),
@@ -52,12 +52,12 @@ app.use("/ai", express.json(), (request, response, next) => {
   else next()
 })
 app.get("/ai/threads/:thread", (request, response) => {
-  response.json(load(keyOf(request)))
+  response.json(load(threadKey(request)))
 })
-app.get("/ai/threads/:thread/answer", (request, response) => write(keyOf(request), response))
+app.get("/ai/threads/:thread/answer", (request, response) => write(threadKey(request), response))
 app.post("/ai/threads/:thread/messages", async (request, response) => {
-  const key = keyOf(request)
-  const stream = await run(agent, request.body.content, { session: sessionOf(key), stream: true })
+  const key = threadKey(request)
+  const stream = await run(agent, request.body.content, { session: openSession(key), stream: true })
   live.set(key, ReadableStream.from(stream.toTextStream()))
   void stream.completed.finally(() => live.delete(key))
   await write(key, response)

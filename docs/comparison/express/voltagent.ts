@@ -15,7 +15,7 @@ const { DATA_DIR: folder = "data", PORT = "3000" } = process.env
 mkdirSync(folder, { recursive: true })
 const memory = new Memory({ storage: new LibSQLMemoryAdapter({ url: `file:${folder}/chat.db` }) })
 const agent = new Agent({ name: "Chat", instructions: "Answer.", model: openai("gpt-5"), memory })
-const placeOf = (request: express.Request<{ thread: string }>) => {
+const memoryKeys = (request: express.Request<{ thread: string }>) => {
   const userId = request.session.userId ?? ""
   return { userId, conversationId: JSON.stringify([userId, request.params.thread]) }
 }
@@ -40,15 +40,15 @@ app.use("/ai", express.json(), (request, response, next) => {
   else next()
 })
 app.get("/ai/threads/:thread", async (request, response) => {
-  const { conversationId, userId } = placeOf(request)
+  const { conversationId, userId } = memoryKeys(request)
   response.json(await memory.getMessages(userId, conversationId))
 })
-app.get("/ai/threads/:thread/answer", (request, response) => write(placeOf(request).conversationId, response))
+app.get("/ai/threads/:thread/answer", (request, response) => write(memoryKeys(request).conversationId, response))
 app.post("/ai/threads/:thread/messages", async (request, response) => {
-  const place = placeOf(request)
-  const result = await agent.streamText(request.body.content, place)
-  live.set(place.conversationId, result.textStream)
-  void Promise.resolve(result.text).finally(() => live.delete(place.conversationId))
-  await write(place.conversationId, response)
+  const keys = memoryKeys(request)
+  const result = await agent.streamText(request.body.content, keys)
+  live.set(keys.conversationId, result.textStream)
+  void Promise.resolve(result.text).finally(() => live.delete(keys.conversationId))
+  await write(keys.conversationId, response)
 })
 app.listen(Number(PORT))

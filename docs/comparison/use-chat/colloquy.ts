@@ -18,10 +18,10 @@ const handler = colloquy.handler({ authenticate: ({ headers }) => headers["x-use
 const route = chatRoute({ handler })
 export { route as GET, route as POST }
 
-const clientOf = (user: string) => connect({ baseUrl: "http://localhost", headers: { "x-user": user }, handler })
+const connectAs = (user: string) => connect({ baseUrl: "http://localhost", headers: { "x-user": user }, handler })
 export const begin = async (user: string) => {
-  const client = await clientOf(user)
+  const client = await connectAs(user)
   const { assistant_id } = await client.assistants.create({ name: "Chat" })
   return (await client.assistants.createThread(assistant_id)).thread_id
 }
-export const load = async (user: string, id: string) => uiMessages(await (await clientOf(user)).threads.get(id))
+export const load = async (user: string, id: string) => uiMessages(await (await connectAs(user)).threads.get(id))

@@ -12,11 +12,11 @@ const agent = createAgent({
   tools: [],
   checkpointer: SqliteSaver.fromConnString(`${folder}/chat.db`)
 })
-const keyOf = (user: string, id: string) => JSON.stringify([user, id])
-const configOf = (key: string) => ({ configurable: { thread_id: key } })
+const threadKey = (user: string, id: string) => JSON.stringify([user, id])
+const threadConfig = (key: string) => ({ configurable: { thread_id: key } })
 export const begin = (_user: string) => crypto.randomUUID()
 export const load = async (user: string, id: string): Promise<Array<UIMessage>> => {
-  const { values } = await agent.graph.getState(configOf(keyOf(user, id)))
+  const { values } = await agent.graph.getState(threadConfig(threadKey(user, id)))
   const messages: Array<BaseMessage> = values.messages ?? []
   return messages.map(({ id = crypto.randomUUID(), text, type }) => ({
     id,
@@ -32,9 +32,9 @@ export const POST = async (request: Request) => {
   const user = request.headers.get("x-user")
   if (user === null) return new Response(null, { status: 401 })
   const { id, messages: sent } = await request.json()
-  const key = keyOf(user, id)
+  const key = threadKey(user, id)
   const messages = await toBaseMessages(sent.slice(-1))
-  const stream = await agent.stream({ messages }, { ...configOf(key), streamMode: ["values", "messages"] })
+  const stream = await agent.stream({ messages }, { ...threadConfig(key), streamMode: ["values", "messages"] })
   return createUIMessageStreamResponse({
     stream: toUIMessageStream(stream),
     consumeSseStream: ({ stream }) => {
@@ -47,7 +47,7 @@ export const POST = async (request: Request) => {
 
 export const GET = async (request: Request) => {
   const user = request.headers.get("x-user") ?? ""
-  const key = keyOf(user, new URL(request.url).pathname.split("/").at(-2) ?? "")
+  const key = threadKey(user, new URL(request.url).pathname.split("/").at(-2) ?? "")
   const [now, later] = live.get(key)?.tee() ?? []
   if (now === undefined || later === undefined) return new Response(null, { status: 204 })
   live.set(key, later)

@@ -21,10 +21,10 @@ const agent = createDurableAgent({
   agent: new Agent({ id: "chat", name: "Chat", instructions: "Answer.", model, memory })
 })
 new Mastra({ agents: { chat: agent }, storage, logger: false })
-const threadOf = (user: string, id: string) => `${user}-${id}`
+const memoryThread = (user: string, id: string) => `${user}-${id}`
 export const begin = (_user: string) => crypto.randomUUID()
 export const load = async (user: string, id: string) => {
-  const threadId = threadOf(user, id)
+  const threadId = memoryThread(user, id)
   if ((await memory.getThreadById({ threadId })) === null) return []
   const { messages } = await memory.recall({ threadId, resourceId: user })
   return toAISdkMessages(messages, { version: "v7" })
@@ -37,7 +37,7 @@ export const POST = async (request: Request) => {
   const user = request.headers.get("x-user")
   if (user === null) return new Response(null, { status: 401 })
   const { id, messages } = await request.json()
-  const thread = threadOf(user, id)
+  const thread = memoryThread(user, id)
   const { output, runId } = await agent.stream(messages.slice(-1), { memory: { thread, resource: user } })
   live.set(thread, runId)
   return createUIMessageStreamResponse({ stream: toAISdkStream(output, { from: "agent", version: "v7" }) })
@@ -45,7 +45,7 @@ export const POST = async (request: Request) => {
 
 export const GET = async (request: Request) => {
   const user = request.headers.get("x-user") ?? ""
-  const run = live.get(threadOf(user, new URL(request.url).pathname.split("/").at(-2) ?? ""))
+  const run = live.get(memoryThread(user, new URL(request.url).pathname.split("/").at(-2) ?? ""))
   if (run === undefined) return new Response(null, { status: 204 })
   const { output } = await agent.observe(run)
   return createUIMessageStreamResponse({ stream: toAISdkStream(output, { from: "agent", version: "v7" }) })

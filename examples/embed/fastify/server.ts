@@ -5,7 +5,7 @@
 import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
 import fastify, { type FastifyRequest } from "fastify"
 import { kernel } from "../kernel.ts"
-import { cookieOf, userOf } from "../sessions.ts"
+import { sessionCookie, userFromCookie } from "../sessions.ts"
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -22,11 +22,11 @@ const ai = webHandler({
 export const app = fastify()
 app.decorateRequest("userId", null)
 app.addHook("onRequest", async (request) => {
-  request.userId = userOf(request.headers.cookie)
+  request.userId = userFromCookie(request.headers.cookie)
 })
 app.get("/hello", async () => "Hello from Fastify")
 app.post<{ Params: { name: string } }>("/login/:name", async (request, reply) =>
-  reply.header("set-cookie", cookieOf(request.params.name)).send()
+  reply.header("set-cookie", sessionCookie(request.params.name)).send()
 )
 await app.register(async (scope) => {
   scope.removeAllContentTypeParsers()

@@ -5,7 +5,7 @@
 import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
 import { type Context, Hono } from "hono"
 import { kernel } from "../kernel.ts"
-import { cookieOf, userOf } from "../sessions.ts"
+import { sessionCookie, userFromCookie } from "../sessions.ts"
 
 interface Env {
   readonly Variables: { userId: string | null }
@@ -19,9 +19,11 @@ const ai = webHandler({
 
 export const app = new Hono<Env>()
 app.use(async (context, next) => {
-  context.set("userId", userOf(context.req.header("cookie")))
+  context.set("userId", userFromCookie(context.req.header("cookie")))
   await next()
 })
 app.get("/hello", (context) => context.text("Hello from Hono"))
-app.post("/login/:name", (context) => context.body(null, 200, { "set-cookie": cookieOf(context.req.param("name")) }))
+app.post("/login/:name", (context) =>
+  context.body(null, 200, { "set-cookie": sessionCookie(context.req.param("name")) })
+)
 app.all("/ai/*", (context) => ai.handler(withSource(context.req.raw, context)))

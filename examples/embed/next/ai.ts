@@ -5,7 +5,7 @@
 import { type HostCredentials, type WebHandler, webHandler } from "@colloquy/http"
 import type { NextRequest } from "next/server.js"
 import { kernel } from "../kernel.ts"
-import { userOf } from "../sessions.ts"
+import { userFromCookie } from "../sessions.ts"
 
 declare global {
   var ai: WebHandler | undefined
@@ -14,5 +14,5 @@ declare global {
 export const ai = (globalThis.ai ??= webHandler({
   kernel,
   basePath: "/ai",
-  authenticate: ({ source }: HostCredentials<NextRequest>) => userOf(source.headers.get("cookie"))
+  authenticate: ({ source }: HostCredentials<NextRequest>) => userFromCookie(source.headers.get("cookie"))
 }))

@@ -2,17 +2,17 @@
 import { type HostCredentials, webHandler } from "@colloquy/http"
 import { createServer, type IncomingMessage } from "node:http"
 import { kernel } from "../kernel.ts"
-import { cookieOf, userOf } from "../sessions.ts"
+import { sessionCookie, userFromCookie } from "../sessions.ts"
 
 const ai = webHandler({
   kernel,
   basePath: "/ai",
-  authenticate: ({ source }: HostCredentials<IncomingMessage>) => userOf(source.headers.cookie)
+  authenticate: ({ source }: HostCredentials<IncomingMessage>) => userFromCookie(source.headers.cookie)
 })
 
 export const server = createServer((request, response) => {
   const { url = "/" } = request
   if (url.startsWith("/ai/")) ai.node(request, response)
-  else if (url.startsWith("/login/")) response.setHeader("set-cookie", cookieOf(url.slice("/login/".length))).end()
+  else if (url.startsWith("/login/")) response.setHeader("set-cookie", sessionCookie(url.slice("/login/".length))).end()
   else response.end("Hello from node:http")
 })

@@ -60,15 +60,15 @@ const weather = tool({
   execute: ({ city }) => `sunny in ${city}`
 })
 
-const textOf = async (events: AsyncIterable<TurnEvent>): Promise<string> => {
+const streamedText = async (events: AsyncIterable<TurnEvent>): Promise<string> => {
   let text = ""
   for await (const event of events) if (event._tag === "TextDelta") text += event.text
   return text
 }
 
-const keepsEverything = (storeOf: () => Store) => {
+const keepsEverything = (makeStore: () => Store) => {
   const open = (steps: Parameters<typeof scripted>[0]) =>
-    Colloquy.open({ store: storeOf(), providers: [scripted(steps)], model: "scripted-model", owner: "ada" })
+    Colloquy.open({ store: makeStore(), providers: [scripted(steps)], model: "scripted-model", owner: "ada" })
 
   it("keeps a conversation over the end of a kernel", async () => {
     const first = await open([say("Hello.")])
@@ -155,7 +155,7 @@ describe("a kernel without Effect", () => {
       tools: [weather],
       owner: "ada"
     })
-    assert.strictEqual(await textOf(colloquy.stream({ content: "How is the weather in Paris?" })), "It is sunny.")
+    assert.strictEqual(await streamedText(colloquy.stream({ content: "How is the weather in Paris?" })), "It is sunny.")
     assert.deepStrictEqual(
       asked.map(({ authorization }) => authorization),
       ["Bearer sk-1", "Bearer sk-1"]

@@ -21,7 +21,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as z from "zod"
 
-const textOf = async (events: AsyncIterable<TurnEvent>): Promise<string> => {
+const streamedText = async (events: AsyncIterable<TurnEvent>): Promise<string> => {
   let text = ""
   for await (const event of events) if (event._tag === "TextDelta") text += event.text
   return text
@@ -47,7 +47,7 @@ describe("a kernel in production", () => {
     const colloquy = await open([say("Hello, ", "Ada."), say("Still here.")])
     const ada = colloquy.as("ada")
     const turn = await ada.start({ content: "Hi", stream: true })
-    assert.strictEqual(await textOf(turn.events), "Hello, Ada.")
+    assert.strictEqual(await streamedText(turn.events), "Hello, Ada.")
     assert.strictEqual((await ada.send({ threadId: turn.threadId, content: "And now?" })).content, "Still here.")
     assert.lengthOf((await ada.threads.get(turn.threadId)).messages, 4)
     await colloquy.close()

@@ -19,7 +19,7 @@ const rateLimiter = {
   }
 }
 
-const auditOf = (kept: Array<Parameters<PlainAudit["append"]>[0]>): PlainAudit => ({
+const auditIn = (kept: Array<Parameters<PlainAudit["append"]>[0]>): PlainAudit => ({
   append: (entry) => void kept.unshift(entry),
   list: async ({ before, limit }, { owner }) => {
     const own = kept.filter(({ ownerId }) => ownerId === owner)
@@ -66,7 +66,7 @@ const blobsIn = (kept: Map<string, Blob>): PlainBlobs => {
 }
 
 rateLimiterSuite("plain code", portsLayer({ rateLimiter }))
-auditStoreSuite("plain code: AuditStore", Layer.merge(InMemory.layer, portsLayer({ audit: auditOf([]) })))
+auditStoreSuite("plain code: AuditStore", Layer.merge(InMemory.layer, portsLayer({ audit: auditIn([]) })))
 blobStoreSuite("plain code: BlobStore", Layer.merge(InMemory.layer, portsLayer({ blobs: blobsIn(new Map()) })))
 
 describe("a kernel over plain ports", () => {
@@ -79,7 +79,7 @@ describe("a kernel over plain ports", () => {
       record: ({ usage }, { owner }) => void used.push(`${owner} ${usage.outputTokens > 0}`),
       balance: async ({ owner }) => (owner === "ada" ? 12.5 : null)
     }
-    const ports = { audit: auditOf(audited), blobs: blobsIn(blobs), credit }
+    const ports = { audit: auditIn(audited), blobs: blobsIn(blobs), credit }
     await using colloquy = await TestKernel.open([say("Hello.")], { ports, owner: "ada", rooms: [documents()] })
     assert.strictEqual((await colloquy.send({ content: "Hi" })).content, "Hello.")
     assert.deepStrictEqual(used, ["ada true"])

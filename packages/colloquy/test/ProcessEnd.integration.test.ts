@@ -34,9 +34,9 @@ const runs = async (store: string) => {
   return stdout.trim().split("\n")
 }
 
-const endsByItself = (storeOf: () => Promise<{ readonly store: string; readonly remove?: () => Promise<void> }>) =>
+const endsByItself = (prepareStore: () => Promise<{ readonly store: string; readonly remove?: () => Promise<void> }>) =>
   it("ends after the last work, though it was not closed", async () => {
-    const { remove, store } = await storeOf()
+    const { remove, store } = await prepareStore()
     assert.deepStrictEqual(await runs(store), ["Hello.", "noted", "exit 0"])
     await remove?.()
   }, 90_000)

@@ -19,19 +19,19 @@ interface Property {
   readonly keyId: KeyId
 }
 
-const secretOf = (owner: string) => `secret of ${owner}`
+const ownerSecret = (owner: string) => `secret of ${owner}`
 
 const settle = (owner: string) =>
   Effect.gen(function* () {
     const turns = yield* Turns
-    const { id } = yield* (yield* Assistants).create({ name: secretOf(owner) })
+    const { id } = yield* (yield* Assistants).create({ name: ownerSecret(owner) })
     const answered = yield* turns.send({
-      content: secretOf(owner),
+      content: ownerSecret(owner),
       assistantId: id,
       idempotency: { key: "k", fingerprint: owner }
     })
-    const asked = yield* turns.send({ content: secretOf(owner), assistantId: id, tools: [weather] })
-    const { summary } = yield* (yield* Keys).make(secretOf(owner))
+    const asked = yield* turns.send({ content: ownerSecret(owner), assistantId: id, tools: [weather] })
+    const { summary } = yield* (yield* Keys).make(ownerSecret(owner))
     const property: Property = {
       assistantId: id,
       threadId: answered.threadId,
@@ -135,7 +135,7 @@ describe("two tenants", () => {
         const foreign = blurred(yield* bob(Effect.exit(use(adas, bobs))), { ...adas })
         const missing = blurred(yield* bob(Effect.exit(use(unknown, bobs))), { ...unknown })
         assert.strictEqual(foreign, missing)
-        assert.notInclude(foreign, secretOf("ada"))
+        assert.notInclude(foreign, ownerSecret("ada"))
         assert.deepStrictEqual(yield* ada(everything), before)
       }).pipe(Effect.provide([kernel, quiet]))
     )
@@ -163,7 +163,7 @@ describe("two tenants", () => {
           const exit = yield* Principal.provide(who)(Effect.exit(useCases[use]!(ids, owners[who])))
           yield* Effect.yieldNow
           const seen = JSON.stringify([blurred(exit, ids), yield* Principal.provide(who)(everything)])
-          assert.notInclude(seen, secretOf(other))
+          assert.notInclude(seen, ownerSecret(other))
           assert.deepStrictEqual(yield* Principal.provide(other)(everything), before)
         }
       }).pipe(Effect.provide([kernel, quiet])),

@@ -5,7 +5,7 @@ import { assert, it } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
 import { keys, open } from "./Service.ts"
 
-const lineOf = ({ by, changes, version }: { by: string; changes: ReadonlyArray<string>; version: number }) => [
+const versionLine = ({ by, changes, version }: { by: string; changes: ReadonlyArray<string>; version: number }) => [
   version,
   by,
   changes.join()
@@ -38,7 +38,7 @@ export const assistantVersions = (stores: () => Layer.Layer<InMemory.Stores>): v
     assert.strictEqual((await put({ description: "D" }, "*")).body.version, 4)
 
     const { body: listed } = await service.call("GET", `${path}/versions`)
-    assert.deepStrictEqual(listed.versions.map(lineOf), [
+    assert.deepStrictEqual(listed.versions.map(versionLine), [
       [4, "ada", "description,system_prompt"],
       [3, "ada", "name"],
       [2, "ada", "description,system_prompt,tok_k,metadata"],
@@ -86,7 +86,7 @@ export const assistantVersions = (stores: () => Layer.Layer<InMemory.Stores>): v
     assert.strictEqual((await service.call("DELETE", path)).status, 200)
     assert.strictEqual((await restore(2, "restore", ifFive)).text, once.text)
     const ofCopy = (await service.call("GET", `/assistants/${copy.assistant_id}/versions`)).body.versions
-    assert.deepStrictEqual([copy.version, ofCopy.map(lineOf)], [1, [[1, "ada", ""]]])
+    assert.deepStrictEqual([copy.version, ofCopy.map(versionLine)], [1, [[1, "ada", ""]]])
   })
 
   it("unknown versions, wrong ones and those of others are refused, each where it stands", async () => {

@@ -9,7 +9,7 @@ const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
   return data
 }
 
-const problemsOf = (answer: Answer): ReadonlyArray<string> => {
+const problemsIn = (answer: Answer): ReadonlyArray<string> => {
   assert.strictEqual(answer.status, 422, answer.text)
   return answer.body.detail.map(
     (problem: { loc: Array<string | number>; type: string }) => `${problem.loc.join(".")} ${problem.type}`
@@ -44,7 +44,7 @@ describe("a message body", () => {
           const body = Uint8Array.from(Buffer.from(`${parts}--B--\r\n`, "latin1"))
           const headers = { "content-type": "multipart/form-data; boundary=B" }
           const answer = await service.call("POST", "/threads/messages", body, { headers })
-          assert.deepStrictEqual(problemsOf(answer), ["body missing"], parts)
+          assert.deepStrictEqual(problemsIn(answer), ["body missing"], parts)
         }
       }
     }
@@ -155,11 +155,11 @@ describe("a message body", () => {
   it("has its metadata as text, and as an object where no thread is named", async () => {
     await using service = await open([say("1")])
     assert.strictEqual((await send(service, { content: "x", metadata: { a: 1 } })).status, 200)
-    assert.deepStrictEqual(problemsOf(await onThread(service, { content: "x", metadata: { a: 1 } })), [
+    assert.deepStrictEqual(problemsIn(await onThread(service, { content: "x", metadata: { a: 1 } })), [
       "body.metadata string_type"
     ])
     for (const metadata of ["[1]", "{", "1", "null", "[".repeat(200)]) {
-      assert.deepStrictEqual(problemsOf(await onThread(service, { content: "x", metadata })), [
+      assert.deepStrictEqual(problemsIn(await onThread(service, { content: "x", metadata })), [
         "body.metadata value_error"
       ])
     }
@@ -201,7 +201,7 @@ describe("a message body", () => {
       metadata: 1
     })
     assert.sameMembers(
-      [...problemsOf(answer)],
+      [...problemsIn(answer)],
       [
         "body.content string_type",
         "body.stream bool_type",
@@ -235,7 +235,7 @@ describe("a message body", () => {
       new URLSearchParams({ stream: "maybe", tools: "[", thinking: '{"x":1}', memory: "x" })
     )
     assert.sameMembers(
-      [...problemsOf(answer)],
+      [...problemsIn(answer)],
       [
         "body.stream bool_parsing",
         "body.tools json_invalid",
@@ -255,7 +255,7 @@ describe("a message body", () => {
       { headers: { "idempotency-key": "k".repeat(256) } }
     )
     assert.sameMembers(
-      [...problemsOf(answer)],
+      [...problemsIn(answer)],
       [
         "path.thread_id uuid_parsing",
         "query.stream string_pattern_mismatch",
@@ -279,7 +279,7 @@ describe("a message body", () => {
     assert.deepStrictEqual([found.status, found.body.length], [200, 1])
     assert.strictEqual((await service.call("GET", `/assistants?name=${"a".repeat(256)}`)).status, 422)
     const answer = await service.call("POST", "/assistants", { name: "a".repeat(256) })
-    assert.deepStrictEqual(problemsOf(answer), ["body.name too_long"])
+    assert.deepStrictEqual(problemsIn(answer), ["body.name too_long"])
   })
 
   it.each([
@@ -367,7 +367,7 @@ describe("a message body", () => {
     await using service = await open([])
     const refusal = await service.call("POST", "/assistants", { name: "a", embedding_provider: "nobody" })
     assert.strictEqual(refusal.status, 422)
-    assert.deepStrictEqual(problemsOf(refusal), ["body.embedding_provider provider_not_found"])
+    assert.deepStrictEqual(problemsIn(refusal), ["body.embedding_provider provider_not_found"])
     assert.deepStrictEqual((await service.call("GET", "/assistants")).body, [])
   })
 
@@ -375,7 +375,7 @@ describe("a message body", () => {
     await using service = await open([say("1")])
     assert.strictEqual((await send(service, { content: "x", memory_pro: "off", memory: "off" })).status, 200)
     const both = await send(service, { content: "x", memory_pro: "off", memory: "Auto" })
-    assert.deepStrictEqual(problemsOf(both), ["body.memory not_available"])
+    assert.deepStrictEqual(problemsIn(both), ["body.memory not_available"])
   })
 
   const refused: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>, ReadonlyArray<string>]> = [
@@ -415,7 +415,7 @@ describe("a message body", () => {
   ]
   it.each(refused)("is refused by name for %s", async (_name, fields, problems) => {
     await using service = await open([])
-    assert.sameMembers([...problemsOf(await send(service, { content: "Hello", ...fields }))], [...problems])
+    assert.sameMembers([...problemsIn(await send(service, { content: "Hello", ...fields }))], [...problems])
   })
 
   it("ignores what its endpoint does not have", async () => {
@@ -430,7 +430,7 @@ describe("a message body", () => {
     body.append("files", new File(["x"], "a.pdf"))
     body.append("files", new File(["y"], "B.PNG"))
     assert.sameMembers(
-      [...problemsOf(await send(service, body))],
+      [...problemsIn(await send(service, body))],
       ["body.files.0 not_available", "body.files.1 not_available", "body.audio_file not_available"]
     )
     body.append("files", new File(["z"], "virus.exe"))

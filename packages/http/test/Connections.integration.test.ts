@@ -24,14 +24,14 @@ const until = async (events: AsyncGenerator<SseEvent>, type: string): Promise<Ss
   return assert.fail(`the stream ended without ${type}`)
 }
 
-const threadsOf = async (service: Service) => (await service.call("GET", "/threads?limit=200")).body
+const listThreads = async (service: Service) => (await service.call("GET", "/threads?limit=200")).body
 
 /** Resolves when the owner's runs have all ended, as their own streams tell. */
 const settled = async (service: Service) => {
-  for (const { messages, thread_id } of await threadsOf(service)) {
+  for (const { messages, thread_id } of await listThreads(service)) {
     await service.call("GET", `/threads/${thread_id}/runs/${messages[0].run_id}/events`)
   }
-  return threadsOf(service)
+  return listThreads(service)
 }
 
 describe("connections", () => {

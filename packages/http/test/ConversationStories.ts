@@ -12,7 +12,7 @@ interface Told {
   readonly run_id: string | null
 }
 
-const messagesOf = async (service: Service, threadId: string): Promise<ReadonlyArray<Told>> =>
+const threadMessages = async (service: Service, threadId: string): Promise<ReadonlyArray<Told>> =>
   (await service.call("GET", `/threads/${threadId}`)).body.messages
 const said = (messages: ReadonlyArray<Told>) => messages.map(({ content }) => content)
 const idAt = (messages: ReadonlyArray<Told>, place: number) => messages[place]?.message_id ?? "none"
@@ -35,13 +35,13 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
     it("is forked at any message: the fork reads the same, and both go on", async () => {
       await using service = await open([...script, say("Fork."), say("Source.")], { stores: stores() })
       const { path, threadId } = await spoken(service)
-      const before = await messagesOf(service, threadId)
+      const before = await threadMessages(service, threadId)
       for (const [place, { message_id }] of before.entries()) {
         const fork = await service.call("POST", `${path}/fork`, { message_id })
         assert.strictEqual(fork.status, 201)
         assert.deepStrictEqual(fork.body.forked_from, { thread_id: threadId, message_id })
         const plain = ({ message_id: _, ...rest }: Told) => rest
-        const copies = await messagesOf(service, fork.body.thread_id)
+        const copies = await threadMessages(service, fork.body.thread_id)
         // The waiting answer of a fork at a round trip was answered before, so all of it is equal.
         assert.deepStrictEqual(copies.map(plain), before.slice(0, place + 1).map(plain))
         assert.deepStrictEqual(fork.body.messages, copies)
@@ -57,14 +57,14 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       }
       const [ofFork, ofSource] = service.model.requests.slice(-2)
       assert.deepStrictEqual(ofFork?.messages, ofSource?.messages)
-      assert.deepStrictEqual(await messagesOf(service, threadId).then((all) => all.slice(0, 5)), before)
+      assert.deepStrictEqual(await threadMessages(service, threadId).then((all) => all.slice(0, 5)), before)
       assert.isNull((await service.call("GET", path)).body.forked_from)
     })
 
     it("is rewound, and its end is kept with its ids: the kept thread gives the same prompt", async () => {
       await using service = await open([...script, say("a"), say("b"), say("c")], { stores: stores() })
       const { path, runId, threadId } = await spoken(service)
-      const before = await messagesOf(service, threadId)
+      const before = await threadMessages(service, threadId)
       const copy = (await service.call("POST", `${path}/fork`)).body.thread_id
       const ofMessage = { headers: { "idempotency-key": "message-1" } }
       await service.call("POST", `/threads/${copy}/messages`, { content: "Go on" }, ofMessage)
@@ -81,8 +81,8 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       const other = await service.call("POST", `${path}/rewind`, { message_id: idAt(before, 0) }, { headers })
       assert.strictEqual(other.status, 409)
       const kept = rewound.body.kept_as
-      assert.deepStrictEqual(await messagesOf(service, threadId), before.slice(0, 2))
-      const keptMessages = await messagesOf(service, kept)
+      assert.deepStrictEqual(await threadMessages(service, threadId), before.slice(0, 2))
+      const keptMessages = await threadMessages(service, kept)
       assert.deepStrictEqual(said(keptMessages), said(before))
       assert.deepStrictEqual(keptMessages.slice(2), before.slice(2))
       assert.strictEqual((await service.call("GET", `/threads/${kept}/runs/${runId}`)).status, 200)
@@ -93,19 +93,19 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       await service.call("POST", `${path}/messages`, { content: "Other" })
       assert.strictEqual(service.model.requests.at(-1)?.messages.length, 3)
       const nothing = await service.call("POST", `${path}/rewind`, {
-        message_id: idAt(await messagesOf(service, threadId), 3)
+        message_id: idAt(await threadMessages(service, threadId), 3)
       })
       assert.deepInclude(nothing.body, { kept_as: null })
       const gone = await service.call("POST", `${path}/rewind`, { message_id: idAt(before, 0), keep: false })
       assert.deepInclude(gone.body, { kept_as: null })
-      assert.deepStrictEqual(said(await messagesOf(service, threadId)), ["Hello"])
+      assert.deepStrictEqual(said(await threadMessages(service, threadId)), ["Hello"])
     })
 
     it("is regenerated and edited in place: with the options of the first time, once for a key, streamed like a message", async () => {
       const steps = [...script, say("Grey."), callTool("weather", {}), say("Red."), say("Green.")]
       await using service = await open(steps, { stores: stores() })
       const { path, threadId } = await spoken(service)
-      const before = await messagesOf(service, threadId)
+      const before = await threadMessages(service, threadId)
       const headers = { "idempotency-key": "again-1" }
       const again = (place: number, body: object = {}) =>
         service.call("POST", `${path}/messages/${idAt(before, place)}/regenerate`, body, { headers })
@@ -116,9 +116,9 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       assert.deepStrictEqual(repeated, reply)
       const [asked, resent] = [service.model.requests[1], service.model.requests[3]]
       assert.deepStrictEqual({ ...resent, conversationId: null }, { ...asked, conversationId: null })
-      assert.deepStrictEqual(said(await messagesOf(service, threadId)), ["Hello", "Hi.", "And the sky?", "Grey."])
-      assert.deepStrictEqual(said(await messagesOf(service, first.body.kept_as)), said(before))
-      const now = await messagesOf(service, threadId)
+      assert.deepStrictEqual(said(await threadMessages(service, threadId)), ["Hello", "Hi.", "And the sky?", "Grey."])
+      assert.deepStrictEqual(said(await threadMessages(service, first.body.kept_as)), said(before))
+      const now = await threadMessages(service, threadId)
       const at = `${path}/messages/${idAt(now, 2)}`
       const over = { system_prompt: "Be long.", model_options: { seed: 1 }, stream: true }
       const events = await allEvents(await service.fetch("POST", `${at}/edit`, { content: "And the sea?", ...over }))
@@ -126,7 +126,7 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       const request = service.model.requests.at(-1)
       assert.deepStrictEqual(request?.sampling, { temperature: 0.5, seed: 1 })
       assert.strictEqual(request?.system, "Be long.")
-      const last = await messagesOf(service, threadId)
+      const last = await threadMessages(service, threadId)
       assert.deepStrictEqual(said(last), ["Hello", "Hi.", "And the sea?", null])
       // The run waits for its client. A rewind past it cancels it.
       const streamed = await allEvents(
@@ -138,11 +138,11 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       )
       const end = streamed.at(-1)?.data
       assert.deepInclude(end, { type: "run_ended", content: "Red." })
-      const kept = await messagesOf(service, String(end?.["kept_as"]))
+      const kept = await threadMessages(service, String(end?.["kept_as"]))
       assert.deepStrictEqual(kept.map(({ status }) => status).at(-1), "CANCELLED")
       const fork = await service.call(
         "POST",
-        `${path}/messages/${idAt(await messagesOf(service, threadId), 1)}/regenerate`,
+        `${path}/messages/${idAt(await threadMessages(service, threadId), 1)}/regenerate`,
         {
           in: "fork"
         }
@@ -150,15 +150,15 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       assert.deepInclude(fork.body, { content: "Green.", status: "COMPLETED" })
       assert.notProperty(fork.body, "kept_as")
       assert.notStrictEqual(fork.body.thread_id, threadId)
-      assert.deepStrictEqual(said(await messagesOf(service, fork.body.thread_id)), ["Bye", "Green."])
-      assert.deepStrictEqual(said(await messagesOf(service, threadId)), ["Bye", "Red."])
+      assert.deepStrictEqual(said(await threadMessages(service, fork.body.thread_id)), ["Bye", "Green."])
+      assert.deepStrictEqual(said(await threadMessages(service, threadId)), ["Bye", "Red."])
     })
 
     it("is changed by nothing that is refused: a busy thread, a wrong model, an answer to edit, another owner", async () => {
       await using service = await open([say("Hi."), [say("Wait"), gate()]], { stores: stores() })
       const { assistant_id, thread_id } = (await service.call("POST", "/threads/messages", { content: "Hello" })).body
       const path = `/threads/${thread_id}`
-      const before = await messagesOf(service, thread_id)
+      const before = await threadMessages(service, thread_id)
       const [question, answer] = [idAt(before, 0), idAt(before, 1)]
       const status = async (at: string, body: object, key = keys.ada) =>
         (await service.call("POST", `${path}/${at}`, body, { key })).status
@@ -185,7 +185,7 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       assert.strictEqual(await status(`messages/${answer}/regenerate`, { in: "fork" }), 409)
       await service.run(service.model.release())
       await sending
-      assert.deepStrictEqual((await messagesOf(service, thread_id)).slice(0, 2), before)
+      assert.deepStrictEqual((await threadMessages(service, thread_id)).slice(0, 2), before)
       assert.strictEqual((await service.call("GET", `/assistants/${assistant_id}/threads`)).body.length, 1)
     })
 

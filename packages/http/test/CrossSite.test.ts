@@ -104,7 +104,7 @@ describe("answers with the data of an owner", () => {
 
   it("are kept by nobody on their way, and belong to who asked", async () => {
     await using service = await open([say("Hello.")], { http: { ...session, basePath: "/ai" } })
-    const headersOf = async (method: string, path: string, body?: unknown) => {
+    const cacheControl = async (method: string, path: string, body?: unknown) => {
       const { headers } = await service.call(method, `/ai${path}`, body)
       const vary = (headers.get("vary") ?? "").toLowerCase().split(", ")
       assert.includeMembers(vary, ["x-api-key", "authorization", "cookie"], path)
@@ -112,14 +112,14 @@ describe("answers with the data of an owner", () => {
     }
     const { assistant_id } = (await service.call("POST", "/ai/assistants", { name: "a" })).body
     for (const path of [`/assistants/${assistant_id}`, "/assistants", "/threads", "/models", "/billing/usage/recent"]) {
-      assert.strictEqual(await headersOf("GET", path), own, path)
-      assert.strictEqual(await headersOf("HEAD", path), own, path)
+      assert.strictEqual(await cacheControl("GET", path), own, path)
+      assert.strictEqual(await cacheControl("HEAD", path), own, path)
     }
-    assert.strictEqual(await headersOf("GET", "/threads/none"), own)
-    assert.strictEqual(await headersOf("POST", "/assistants", {}), own)
-    assert.strictEqual(await headersOf("GET", "/nothing"), own)
+    assert.strictEqual(await cacheControl("GET", "/threads/none"), own)
+    assert.strictEqual(await cacheControl("POST", "/assistants", {}), own)
+    assert.strictEqual(await cacheControl("GET", "/nothing"), own)
     assert.strictEqual(
-      await headersOf("POST", "/threads/messages", { content: "Hi", stream: true }),
+      await cacheControl("POST", "/threads/messages", { content: "Hi", stream: true }),
       "no-cache, no-transform"
     )
     const description = await service.call("GET", "/ai/openapi.json", undefined, { key: null })

@@ -6,7 +6,7 @@ import { openWithDocuments } from "./DocumentService.ts"
 import { keys } from "./Service.ts"
 import { until } from "../../../test/until.ts"
 
-const streamOf = (...texts: ReadonlyArray<string>) =>
+const textStream = (...texts: ReadonlyArray<string>) =>
   new ReadableStream<Uint8Array>({
     start: (controller) => {
       for (const text of texts) controller.enqueue(new TextEncoder().encode(text))
@@ -33,7 +33,7 @@ describe("the client for documents", () => {
       { filename: 'terns "arctic".txt', bytes: new Blob(["Terns dive."]) }
     )
     assert.strictEqual(blob.filename, 'terns "arctic".txt')
-    const stream = await documents.upload({ threadId }, { filename: "auks.txt", bytes: streamOf("Auks ", "swim.") })
+    const stream = await documents.upload({ threadId }, { filename: "auks.txt", bytes: textStream("Auks ", "swim.") })
     assert.strictEqual(await (await documents.content(stream.document_id)).text(), "Auks swim.")
     await until(async () => (await documents.list({ threadId })).every(({ status }) => status !== "processing"))
     assert.strictEqual((await documents.status(stream.document_id)).document_type, "txt")
@@ -48,7 +48,10 @@ describe("the client for documents", () => {
       threadId,
       { content: "What do puffins eat?", metadata: '{"a":1}' },
       {
-        files: [{ filename: "puffins.txt", bytes: streamOf("Puffins eat sand eels.") }, new File(["x y"], "other.txt")]
+        files: [
+          { filename: "puffins.txt", bytes: textStream("Puffins eat sand eels.") },
+          new File(["x y"], "other.txt")
+        ]
       }
     )
     assert.deepStrictEqual(

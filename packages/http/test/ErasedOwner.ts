@@ -25,17 +25,18 @@ export const erasedOwner = (stores: Layer.Layer<InMemory.Stores, unknown>): void
       return (await service.call("POST", `/assistants/${assistant_id}/documents`, file)).body.document_id
     }
     const [one, other] = [await upload(), await upload()]
-    const addressOf = async (id: string): Promise<string> =>
+    const timedAddress = async (id: string): Promise<string> =>
       (await service.call("POST", `/documents/${id}/url`, { expires_in: 3600 })).body.url
-    const plainOf = async (id: string): Promise<string> => (await service.call("POST", `/documents/${id}/url`)).body.url
+    const plainAddress = async (id: string): Promise<string> =>
+      (await service.call("POST", `/documents/${id}/url`)).body.url
     const read = async (url: string) => (await service.call("GET", url, undefined, { key: null })).status
-    const [ofOne, ofOther, plain] = [await addressOf(one), await addressOf(other), await plainOf(one)]
+    const [ofOne, ofOther, plain] = [await timedAddress(one), await timedAddress(other), await plainAddress(one)]
     assert.deepStrictEqual([await read(ofOne), await read(ofOther), await read(plain)], [200, 200, 200])
 
     const revoked = await service.call("DELETE", `/documents/${one}/url`)
     assert.deepStrictEqual([revoked.status, Object.keys(revoked.body)], [200, ["revoked_at"]])
     assert.deepStrictEqual([await read(ofOne), await read(plain), await read(ofOther)], [401, 401, 200])
-    const [again, plainAgain] = [await addressOf(one), await plainOf(one)]
+    const [again, plainAgain] = [await timedAddress(one), await plainAddress(one)]
     assert.deepStrictEqual([await read(again), await read(plainAgain)], [200, 200])
 
     const foreign = await service.call("DELETE", `/documents/${one}/url`, undefined, { key: keys.bob })
@@ -45,7 +46,7 @@ export const erasedOwner = (stores: Layer.Layer<InMemory.Stores, unknown>): void
     assert.strictEqual((await service.call("DELETE", "/owners/me/urls")).status, 200)
     assert.strictEqual(await read(ofOther), 401)
 
-    const last = await addressOf(other)
+    const last = await timedAddress(other)
     assert.strictEqual(await read(last), 200)
     assert.strictEqual((await service.call("DELETE", `/documents/${other}`)).status, 200)
     assert.strictEqual(await read(last), 404)

@@ -37,14 +37,14 @@ const picture = (side: number): Uint8Array<ArrayBuffer> => {
   return new Uint8Array(Buffer.concat([mark, chunk("IHDR", header), data, chunk("IEND", Buffer.alloc(0))]))
 }
 
-const threadOf = async (service: Service, key: string): Promise<string> => {
+const newThread = async (service: Service, key: string): Promise<string> => {
   const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" }, { key })).body
   return (await service.call("POST", `/assistants/${assistant_id}/threads`, undefined, { key })).body.thread_id
 }
 
 /** A message with a text is answered, and no request of its sender waits for one piece of work of more than so many milliseconds. */
 const isServed = async (service: Service, key: string, longest: number) => {
-  const thread = await threadOf(service, key)
+  const thread = await newThread(service, key)
   const stretch = longestStretch()
   const form = fileForm({ files: new File(["Sencha is steamed."], "tea.txt") }, { content: "How is it made?" })
   const answer = await service.call("POST", `/threads/${thread}/messages`, form, { key })
@@ -55,7 +55,7 @@ const isServed = async (service: Service, key: string, longest: number) => {
 }
 
 /** How many documents of a thread have been read. */
-const readOf = async (service: Service, thread: string, key: string): Promise<number> => {
+const readCount = async (service: Service, thread: string, key: string): Promise<number> => {
   const list = await service.call("GET", `/threads/${thread}/documents?limit=100`, undefined, { key })
   return list.body.filter(({ status }: { readonly status: string }) => status !== "processing").length
 }
@@ -67,16 +67,16 @@ onEmbedded("PGlite", () => {
   it("sixty pictures of one user, and a text in another's message", { timeout: 120_000 }, async () => {
     const extractor = FileExtractor.layer().pipe(Layer.provide(TesseractReader.layer()))
     await using service = await openWithDocuments(Pglite.layer(), { extractor })
-    const thread = await threadOf(service, keys.ada)
+    const thread = await newThread(service, keys.ada)
     const file = new File([picture(1_000)], "p.png")
     const crowd = Array.from({ length: 60 }, () =>
       service.call("POST", `/threads/${thread}/documents`, fileForm({ file }))
     )
     for (const { status, text } of await Promise.all(crowd)) assert.strictEqual(status, 200, text)
-    const before = await readOf(service, thread, keys.ada)
+    const before = await readCount(service, thread, keys.ada)
     await isServed(service, keys.bob, 150)
     // In the order of their arrival all sixty would have been read before.
-    const meanwhile = (await readOf(service, thread, keys.ada)) - before
+    const meanwhile = (await readCount(service, thread, keys.ada)) - before
     assert.isAtMost(meanwhile, 30)
   })
 
@@ -91,14 +91,14 @@ onEmbedded("PGlite", () => {
     assert.isBelow(bomb.size, 200_000)
     const threads: Array<readonly [thread: string, key: string]> = []
     for (const key of crowdKeys) {
-      const thread = await threadOf(service, key)
+      const thread = await newThread(service, key)
       threads.push([thread, key])
       const path = `/threads/${thread}/documents`
       const crowd = Array.from({ length: 6 }, () => service.call("POST", path, fileForm({ file: bomb }), { key }))
       for (const { status, text } of await Promise.all(crowd)) assert.strictEqual(status, 200, text)
     }
     const read = async () => {
-      const all = await Promise.all(threads.map(([thread, key]) => readOf(service, thread, key)))
+      const all = await Promise.all(threads.map(([thread, key]) => readCount(service, thread, key)))
       return all.reduce((sum, each) => sum + each, 0)
     }
     const before = await read()

@@ -304,13 +304,13 @@ describe("faults", () => {
 describe("every answer", () => {
   it("has an id: the caller's when it is plain, else a new one", async () => {
     await using service = await open([])
-    const idOf = async (headers: Record<string, string>, path = "/threads", key: string | null = keys.ada) =>
+    const requestId = async (headers: Record<string, string>, path = "/threads", key: string | null = keys.ada) =>
       (await service.call("GET", path, undefined, { headers, key })).headers.get("x-request-id")
-    assert.strictEqual(await idOf({ "x-request-id": "abc-1.2:3_4" }), "abc-1.2:3_4")
+    assert.strictEqual(await requestId({ "x-request-id": "abc-1.2:3_4" }), "abc-1.2:3_4")
     for (const id of ["", "a b", "x".repeat(129), '{"a":1}'])
-      assert.match((await idOf({ "x-request-id": id })) ?? "", /^[\w-]{36}$/)
-    assert.isString(await idOf({}, "/nothing"))
-    assert.isString(await idOf({}, "/threads", null))
+      assert.match((await requestId({ "x-request-id": id })) ?? "", /^[\w-]{36}$/)
+    assert.isString(await requestId({}, "/nothing"))
+    assert.isString(await requestId({}, "/threads", null))
   })
 
   it("is for its own origin alone unless the host wants otherwise", async () => {

@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net"
 import { type HostCredentials, type RoutesOptions, withSource } from "../src/index.ts"
 import { keys, open, type Service } from "./Service.ts"
 import { straight, throughWeb, type Way } from "./BothWays.ts"
-import { listen, type Running, urlOf } from "./Sockets.ts"
+import { listen, type Running, serverUrl } from "./Sockets.ts"
 
 declare module "express-session" {
   interface SessionData {
@@ -108,7 +108,7 @@ describe.each(ways)("%s", (_way, way) => {
     const handle = way(service)
     app.all("/*", (request, reply) => handle(withSource(request.raw, request), reply.hijack().raw))
     await app.listen({ host: "127.0.0.1", port: 0 })
-    const server = { url: urlOf(app.server) } as Running
+    const server = { url: serverUrl(app.server) } as Running
     assert.strictEqual(await list(server), 401)
     assert.deepStrictEqual(await list(server, { cookie: "sid=of-ada" }), ["Ada's"])
     await app.close()

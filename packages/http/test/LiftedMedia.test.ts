@@ -13,7 +13,7 @@ const lifted = (text: string, size = Infinity, within = limits) => {
 }
 
 const parsed = ({ text }: LiftedBody) => JSON.parse(Buffer.from(text).toString())
-const bytesOf = (body: LiftedBody, mark: string) => {
+const mediumBytes = (body: LiftedBody, mark: string) => {
   const pieces = body.media.get(mark)?.pieces
   return pieces === null || pieces === undefined ? null : Buffer.concat(pieces)
 }
@@ -28,7 +28,7 @@ describe("a medium in a body", () => {
     const found = lifted(body(url(base64)), size)
     const { a, b, image_url } = parsed(found)
     assert.deepStrictEqual({ a, b }, { a: '\\"', b: ["url", "data", { url: "short" }] })
-    assert.deepStrictEqual(bytesOf(found, image_url.url), bytes)
+    assert.deepStrictEqual(mediumBytes(found, image_url.url), bytes)
     assert.strictEqual(found.media.get(image_url.url)?.mediaType, "image/png")
     assert.isBelow(found.text.byteLength, 300)
   })
@@ -39,19 +39,19 @@ describe("a medium in a body", () => {
     // Programs escape the padding too, or end the last line.
     for (const data of [escaped, escaped.replaceAll("=", String.raw`\u003D`), lines, String.raw`${lines}\n`]) {
       const found = lifted(body(String.raw`data:image\/png;base64,${data}`), size)
-      assert.deepStrictEqual(bytesOf(found, parsed(found).image_url.url), bytes)
+      assert.deepStrictEqual(mediumBytes(found, parsed(found).image_url.url), bytes)
     }
   })
 
   it("need not have padding, and is none with a wrong character anywhere", () => {
     const bare = base64.replace(/=+$/u, "")
     const found = lifted(body(url(bare)))
-    assert.deepStrictEqual(bytesOf(found, parsed(found).image_url.url), bytes)
+    assert.deepStrictEqual(mediumBytes(found, parsed(found).image_url.url), bytes)
     for (const wrong of [`${base64}!`, `${bare}AA`, `${base64.slice(0, 20_000)}é${base64}`, `${base64}${base64}`]) {
       const one = lifted(body(url(wrong)))
       const mark = parsed(one).image_url.url
       assert.isTrue(one.media.has(mark), wrong.slice(-10))
-      if (wrong !== `${bare}AA`) assert.isNull(bytesOf(one, mark), wrong.slice(-10))
+      if (wrong !== `${bare}AA`) assert.isNull(mediumBytes(one, mark), wrong.slice(-10))
     }
   })
 
@@ -61,8 +61,8 @@ describe("a medium in a body", () => {
       const text = `{"input_audio":{"data":"${base64}"},"file":{"file_data":"${base64}"},"url":"${base64}"}`
       const found = lifted(text, size)
       const { file, input_audio, url: kept } = parsed(found)
-      assert.deepStrictEqual(bytesOf(found, input_audio.data), bytes)
-      assert.deepStrictEqual(bytesOf(found, file.file_data), bytes)
+      assert.deepStrictEqual(mediumBytes(found, input_audio.data), bytes)
+      assert.deepStrictEqual(mediumBytes(found, file.file_data), bytes)
       assert.strictEqual(kept, base64)
     }
   )
@@ -71,7 +71,7 @@ describe("a medium in a body", () => {
     const found = lifted(`{"":"","url":"short","data":"${base64}","image_url":"${url(base64)}"}`)
     const { data, image_url, ...others } = parsed(found)
     assert.deepStrictEqual(others, { "": "", url: "short" })
-    assert.deepStrictEqual([bytesOf(found, data), bytesOf(found, image_url)], [bytes, bytes])
+    assert.deepStrictEqual([mediumBytes(found, data), mediumBytes(found, image_url)], [bytes, bytes])
   })
 
   it("stays where it is in other fields, and when it is short", () => {

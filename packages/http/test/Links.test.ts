@@ -58,7 +58,7 @@ const linksWith = (settings: Partial<HttpSettings>) =>
     Layer.provide(Layer.succeed(HttpSettings, Object.assign({}, defaultHttpSettings, settings)))
   )
 
-const partsOf = (url: string) => {
+const urlParts = (url: string) => {
   const { origin, pathname, searchParams } = new URL(url, "http://here")
   return {
     origin,
@@ -74,7 +74,7 @@ describe("addresses", () => {
       const links = yield* Links.Links
       yield* TestClock.setTime(1_000_001)
       const url = links.url(id)
-      const { expires, pathname, signature } = partsOf(url)
+      const { expires, pathname, signature } = urlParts(url)
       assert.deepStrictEqual([pathname, expires], [`/ai/documents/${id}/content`, 1200])
       yield* TestClock.setTime(1_099_000)
       assert.strictEqual(links.url(id), url)
@@ -93,7 +93,7 @@ describe("addresses", () => {
       yield* TestClock.setTime(5000)
       const room = yield* DocumentLinks
       const document = DocumentId.make(id)
-      const { expires, origin, pathname, signature } = partsOf(
+      const { expires, origin, pathname, signature } = urlParts(
         yield* room.signed(document, { expiresIn: "10 seconds" })
       )
       assert.deepStrictEqual([origin, pathname, expires], ["https://ai.example", `/ai/documents/${id}/content`, 15])
@@ -107,9 +107,9 @@ describe("addresses", () => {
       const made = (...keys: ReadonlyArray<string>) =>
         Effect.provide(Links.Links, linksWith({ signingKey: keys.map((key) => Redacted.make(key)) }))
       const [before, both, after] = [yield* made("old"), yield* made("new", "old"), yield* made("new")]
-      const isGoodAt = (links: typeof before, { expires, signature }: ReturnType<typeof partsOf>) =>
+      const isGoodAt = (links: typeof before, { expires, signature }: ReturnType<typeof urlParts>) =>
         links.isGood(id, expires, signature)
-      const [old, young] = [partsOf(before.url(id)), partsOf(both.url(id))]
+      const [old, young] = [urlParts(before.url(id)), urlParts(both.url(id))]
       assert.deepStrictEqual([isGoodAt(before, old), isGoodAt(both, old), isGoodAt(after, old)], [true, true, false])
       assert.deepStrictEqual(
         [isGoodAt(before, young), isGoodAt(both, young), isGoodAt(after, young)],
@@ -123,7 +123,7 @@ describe("addresses", () => {
       const made = (key: string | null) =>
         Effect.provide(Links.Links, linksWith({ signingKey: key === null ? null : Redacted.make(key) }))
       const [one, same, other, none] = [yield* made("k"), yield* made("k"), yield* made("l"), yield* made(null)]
-      const { expires, signature } = partsOf(one.url(id))
+      const { expires, signature } = urlParts(one.url(id))
       assert.isTrue(same.isGood(id, expires, signature))
       assert.isFalse(other.isGood(id, expires, signature))
       assert.isFalse(none.isGood(id, expires, signature))

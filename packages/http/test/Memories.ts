@@ -589,14 +589,14 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
     const nobodys = { assistant: a, memory: m, operation: o }
     const plain = (ids: object, text: string) =>
       Object.values(ids).reduce((rest: string, id: string) => rest.replaceAll(id, "<id>"), text)
-    for (const [method, pathOf, body] of surface) {
+    for (const [method, pathFor, body] of surface) {
       const more = { key: keys.bob, ...(typeof body === "string" ? lines : {}) }
-      const foreign = await call(method, pathOf(hers), body, more)
-      const unknown = await call(method, pathOf(nobodys), body, more)
-      const what = `${method} ${plain(hers, pathOf(hers))}`
+      const foreign = await call(method, pathFor(hers), body, more)
+      const unknown = await call(method, pathFor(nobodys), body, more)
+      const what = `${method} ${plain(hers, pathFor(hers))}`
       assert.strictEqual(foreign.status, 404, what)
       assert.strictEqual(plain(hers, foreign.text), plain(nobodys, unknown.text), what)
-      assert.strictEqual((await call(method, pathOf(hers), body, { ...more, key: null })).status, 401, what)
+      assert.strictEqual((await call(method, pathFor(hers), body, { ...more, key: null })).status, 401, what)
     }
     const recalled = await call(
       "POST",

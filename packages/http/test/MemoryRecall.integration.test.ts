@@ -73,11 +73,11 @@ const measure = async (
 
 const percent = (found: ReadonlyArray<boolean>): number => (100 * found.filter(Boolean).length) / found.length
 
-const conversationOf = ({ questions, sources }: Group): Conversation => {
+const conversationFrom = ({ questions, sources }: Group): Conversation => {
   const places = sources.flatMap((source, document) =>
     source.kind === "turns" ? source.turns.map((passage, ordinal) => ({ document, ordinal, passage })) : []
   )
-  const hitOf = (ordinal: number): ChunkHit => {
+  const chunkHit = (ordinal: number): ChunkHit => {
     const chunk = { ...unknownPosition, ordinal, text: "", repeated: 0 }
     const key = { scope: SearchScope.make("s"), documentId: DocumentId.make("d") }
     return { ...key, chunk, score: 1, lexical: 1, semantic: null }
@@ -92,13 +92,13 @@ const conversationOf = ({ questions, sources }: Group): Conversation => {
     questions: questions.map(({ evidence, text }) => ({
       text,
       evidence: places.flatMap(({ document, ordinal }, index) =>
-        evidence.some((isEvidence) => isEvidence({ document, hit: hitOf(ordinal) })) ? [index] : []
+        evidence.some((isEvidence) => isEvidence({ document, hit: chunkHit(ordinal) })) ? [index] : []
       )
     }))
   }
 }
 
-const own = ownConversation.groups.map(conversationOf)
+const own = ownConversation.groups.map(conversationFrom)
 
 for (const [name, stores] of [
   ["in-memory", InMemory.layer],
@@ -135,7 +135,7 @@ describe("LoCoMo", () => {
       async () => {
         const found: Array<boolean> = []
         for (const [index, group] of locomo(file).groups.entries()) {
-          if (index % 2 === 1) found.push(...(await measure(call, conversationOf(group), importAll)))
+          if (index % 2 === 1) found.push(...(await measure(call, conversationFrom(group), importAll)))
         }
         console.log(`LoCoMo: ${percent(found).toFixed(1)} percent of ${found.length} questions`)
         assert.isAbove(found.length, 900)

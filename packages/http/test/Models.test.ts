@@ -117,7 +117,7 @@ const service = (options: RoutesOptions = {}, metering?: MeteringPort) => {
   }
 }
 
-const namesOf = (answer: { readonly body: { readonly models: ReadonlyArray<{ readonly name: string }> } }) =>
+const modelNames = (answer: { readonly body: { readonly models: ReadonlyArray<{ readonly name: string }> } }) =>
   answer.body.models.map(({ name }) => name)
 
 describe("the catalogue", () => {
@@ -165,16 +165,18 @@ describe("the catalogue", () => {
   it.each(filters)("GET /models%s: %i in all, the first is %s", async (query, total, first) => {
     await using app = service()
     const answer = await app.get(`/models${query}`)
-    assert.deepStrictEqual([answer.status, answer.body.total, namesOf(answer)[0]], [200, total, first])
+    assert.deepStrictEqual([answer.status, answer.body.total, modelNames(answer)[0]], [200, total, first])
   })
 
   it("pages the lists of one kind", async () => {
     await using app = service()
-    assert.deepStrictEqual(namesOf(await app.get("/models/video/all?provider=router&skip=1&limit=1")), ["acme/vid-2"])
+    assert.deepStrictEqual(modelNames(await app.get("/models/video/all?provider=router&skip=1&limit=1")), [
+      "acme/vid-2"
+    ])
     assert.deepStrictEqual((await app.get("/models/video/all?provider=else")).body, { models: [], total: 0 })
-    assert.deepStrictEqual(namesOf(await app.get("/models/embedding/all?provider=voices")), ["vectors-of-the-host"])
+    assert.deepStrictEqual(modelNames(await app.get("/models/embedding/all?provider=voices")), ["vectors-of-the-host"])
     const page = await app.get("/models/provider/router?skip=2&limit=1")
-    assert.deepStrictEqual([namesOf(page), page.body.total], [["acme/paint"], 7])
+    assert.deepStrictEqual([modelNames(page), page.body.total], [["acme/paint"], 7])
   })
 
   const addresses: ReadonlyArray<readonly [path: string, name: string]> = [

@@ -11,7 +11,7 @@ import { Hono } from "hono"
 import { createServer } from "node:http"
 import type { HostCredentials } from "../src/index.ts"
 import { allEvents, keys, open, type Service } from "./Service.ts"
-import { listen, type Running, urlOf } from "./Sockets.ts"
+import { listen, type Running, serverUrl } from "./Sockets.ts"
 
 type Mount = (ai: Service) => Promise<Running>
 
@@ -49,7 +49,7 @@ const mounts: Readonly<Record<string, Mount>> = {
       scope.all("/ai/*", (request, reply) => ai.node(request.raw, reply.hijack().raw))
     })
     await app.listen({ host: "127.0.0.1", port: 0 })
-    return { url: urlOf(app.server), [Symbol.asyncDispose]: () => closeFastify(app) }
+    return { url: serverUrl(app.server), [Symbol.asyncDispose]: () => closeFastify(app) }
   },
 
   Hono: async (ai) => {

@@ -10,7 +10,7 @@ import { open } from "./Service.ts"
 
 const file = join(import.meta.dirname, "../openapi.json")
 
-const defaultsOf = ({ properties }: { readonly properties: Readonly<Record<string, object>> }) =>
+const fieldDefaults = ({ properties }: { readonly properties: Readonly<Record<string, object>> }) =>
   Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) => ("default" in schema ? [[name, schema.default]] : []))
   )
@@ -104,18 +104,18 @@ describe("the document", () => {
       json_output: "false",
       background: "false"
     }
-    assert.deepStrictEqual(defaultsOf(MessageRequest), ofMessages)
-    assert.deepStrictEqual(defaultsOf(StatelessMessageRequest), { ...ofMessages, video_generation: "off" })
-    assert.deepStrictEqual(defaultsOf(StatelessMessageForm), { ...ofMessages, ...words, video_generation: "off" })
-    assert.deepStrictEqual(defaultsOf(components.schemas.AssistantCreate), { tok_k: 10 })
-    assert.deepStrictEqual(defaultsOf(components.schemas.AssistantUpdate), {})
-    assert.deepStrictEqual(defaultsOf(components.schemas.AssistantCloneRequest), {
+    assert.deepStrictEqual(fieldDefaults(MessageRequest), ofMessages)
+    assert.deepStrictEqual(fieldDefaults(StatelessMessageRequest), { ...ofMessages, video_generation: "off" })
+    assert.deepStrictEqual(fieldDefaults(StatelessMessageForm), { ...ofMessages, ...words, video_generation: "off" })
+    assert.deepStrictEqual(fieldDefaults(components.schemas.AssistantCreate), { tok_k: 10 })
+    assert.deepStrictEqual(fieldDefaults(components.schemas.AssistantUpdate), {})
+    assert.deepStrictEqual(fieldDefaults(components.schemas.AssistantCloneRequest), {
       copy_documents: true,
       copy_memories: true
     })
-    assert.deepStrictEqual(defaultsOf(components.schemas.SubmitToolOutputsRequest), { stream: false })
-    assert.deepStrictEqual(defaultsOf(components.schemas.MemorySearchRequest), { limit: 5 })
-    assert.deepStrictEqual(defaultsOf(components.schemas.Thinking), { exclude_reasoning: false })
+    assert.deepStrictEqual(fieldDefaults(components.schemas.SubmitToolOutputsRequest), { stream: false })
+    assert.deepStrictEqual(fieldDefaults(components.schemas.MemorySearchRequest), { limit: 5 })
+    assert.deepStrictEqual(fieldDefaults(components.schemas.Thinking), { exclude_reasoning: false })
     const queries: ReadonlyArray<readonly [path: string, defaults: object]> = [
       ["/assistants", { skip: 0, limit: 100 }],
       ["/threads", { skip: 0, limit: 100, include_messages: true }],

@@ -18,7 +18,7 @@ const wings = makeWings(ownWings, String)
 const { assistant, content, id, metadata, model, provider, role, runId, status, threadId, usage } = Message.fields
 const Said = Schema.Struct({ assistant, content, id, metadata, model, provider, role, runId, status, threadId, usage })
 
-const messageOf = (said: typeof Said.Type, at: number): Message => ({
+const fullMessage = (said: typeof Said.Type, at: number): Message => ({
   ...said,
   fault: null,
   stopReason: usualStop({ ...said, toolCalls: [] }),
@@ -36,7 +36,7 @@ const readPromised = Schema.decodeUnknownSync(Schema.fromJsonString(StoredMessag
 
 describe("plain messages of lists", () => {
   it.prop("have the text of their record", { said: Said, at: Moment }, ({ at, said }) => {
-    const message = messageOf(said, at)
+    const message = fullMessage(said, at)
     const record = messageToWire(message, wings)
     const text = messageText(toPlain(message), wings)
     assert.strictEqual(text, JSON.stringify(record))
@@ -47,7 +47,7 @@ describe("plain messages of lists", () => {
   it("have every field of the API description but those of objects", () => {
     const nothing = { assistant: null, metadata: null, model: null, provider: null, runId: null, usage: null }
     const ids = { id: MessageId.make(anId), threadId: ThreadId.make(anId) }
-    const message = messageOf({ content: "Hello", role: "user", status: "COMPLETED", ...nothing, ...ids }, 0)
+    const message = fullMessage({ content: "Hello", role: "user", status: "COMPLETED", ...nothing, ...ids }, 0)
     const written = Object.keys(JSON.parse(messageText(toPlain(message), wings)))
     const always = Object.keys(StoredMessage.fields).filter((name) => !onlyOfSome.has(name))
     assert.sameMembers(written, always)

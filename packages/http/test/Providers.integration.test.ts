@@ -100,13 +100,13 @@ const setUp = ({ embellish = (frames) => frames, vendor }: Case) =>
           body: JSON.stringify(body)
         })
       )
-    const framesOf = (says: ReadonlyArray<Said>) => vendor.render(says).map(embellish)
+    const renderFrames = (says: ReadonlyArray<Said>) => vendor.render(says).map(embellish)
     return {
       fake,
       send,
-      framesOf,
+      renderFrames,
       says: (...answers: ReadonlyArray<ReadonlyArray<Said>>) =>
-        fake.script(vendor.path, ...answers.map((says) => FakeVendor.sse(framesOf(says)))),
+        fake.script(vendor.path, ...answers.map((says) => FakeVendor.sse(renderFrames(says)))),
       refuses: (reason: Parameters<Vendor["refuse"]>[0], headers: FakeVendor.Reply["headers"] = {}) => {
         const { body, status } = vendor.refuse(reason)
         fake.script(vendor.path, FakeVendor.json(body, status, headers))
@@ -204,7 +204,7 @@ const streamedConversation = async ({ stream }: Stage) => {
 const told = (events: ReadonlyArray<SseEvent>, type: string): string =>
   events.map(({ data }) => (data.type === type ? data.content : "")).join("")
 
-const bodiesOf = ({ fake }: Stage): string =>
+const requestBodies = ({ fake }: Stage): string =>
   named()(
     JSON.stringify(
       fake.requests.map(({ body }) => body),
@@ -280,7 +280,7 @@ describe.each(cases.map((each) => [each.vendor.name, each] as const))("%s", (_, 
       assert.strictEqual(told(parts[0]?.events ?? [], "reasoning_streaming"), "What about Bern?")
       assert.deepStrictEqual(parts[0]?.end.tool_calls[0].id, "call_Bern")
       assert.strictEqual(parts[3]?.end.cost_usd, costUsd)
-      assert.strictEqual(bodiesOf(streamed), bodiesOf(whole))
+      assert.strictEqual(requestBodies(streamed), requestBodies(whole))
     })
   )
 
@@ -325,8 +325,8 @@ describe.each(cases.map((each) => [each.vendor.name, each] as const))("%s", (_, 
   )
 
   it.live("no second try after it: what was said is kept", () =>
-    play(each, async ({ fake, framesOf, stream }) => {
-      const [first = "", second = ""] = framesOf([{ text: "One" }, { text: ", two" }, { finish: "stop", usage }])
+    play(each, async ({ fake, renderFrames, stream }) => {
+      const [first = "", second = ""] = renderFrames([{ text: "One" }, { text: ", two" }, { finish: "stop", usage }])
       fake.script(vendor.path, FakeVendor.sse([first, second, FakeVendor.closed]))
       const { end } = await stream("/threads/messages", { content: "Count" })
       assert.deepStrictEqual([end.type, end.content, fake.requests.length], ["run_failed", "One, two", 1])
@@ -334,8 +334,8 @@ describe.each(cases.map((each) => [each.vendor.name, each] as const))("%s", (_, 
   )
 
   it.live("a cancel closes the vendor's socket", () =>
-    play(each, async ({ fake, framesOf, post, send }) => {
-      const [first = "", ...rest] = framesOf([{ text: "One" }, { text: ", two" }, { finish: "stop", usage }])
+    play(each, async ({ fake, post, renderFrames, send }) => {
+      const [first = "", ...rest] = renderFrames([{ text: "One" }, { text: ", two" }, { finish: "stop", usage }])
       fake.script(vendor.path, FakeVendor.sse([first, new FakeVendor.Gate(), ...rest]))
       const events = readEvents(await send("/threads/messages", { content: "Count", stream: true }))
       const seen: Array<SseEvent> = []

@@ -55,11 +55,11 @@ export const realtimeTickets = (stores: Layer.Layer<InMemory.Stores, unknown>): 
   it("a ticket is for the thread that is named, else for a new one of the assistant that is named", async () => {
     const made = (await ask()).body
     const of = async (body: object) => (await ask(body)).body
-    assert.deepInclude(await of({ thread_id: made.thread_id }), { ...idsOf(made) })
-    assert.deepInclude(await of({ chat_thread_id: made.thread_id.toUpperCase() }), { ...idsOf(made) })
+    assert.deepInclude(await of({ thread_id: made.thread_id }), { ...ticketIds(made) })
+    assert.deepInclude(await of({ chat_thread_id: made.thread_id.toUpperCase() }), { ...ticketIds(made) })
     const other = (await ask()).body
     const both = await of({ thread_id: made.thread_id, assistant_id: other.assistant_id })
-    assert.deepStrictEqual(idsOf(both), idsOf(made))
+    assert.deepStrictEqual(ticketIds(both), ticketIds(made))
     const fresh = await of({ assistant_id: made.assistant_id })
     assert.strictEqual(fresh.assistant_id, made.assistant_id)
     assert.notStrictEqual(fresh.thread_id, made.thread_id)
@@ -128,7 +128,7 @@ export const realtimeTickets = (stores: Layer.Layer<InMemory.Stores, unknown>): 
   })
 }
 
-const idsOf = ({ assistant_id, thread_id }: { readonly assistant_id: string; readonly thread_id: string }) => ({
+const ticketIds = ({ assistant_id, thread_id }: { readonly assistant_id: string; readonly thread_id: string }) => ({
   assistant_id,
   thread_id
 })

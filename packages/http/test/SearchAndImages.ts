@@ -19,7 +19,7 @@ const places = ({ body }: Answer): ReadonlyArray<string> =>
   body.detail.map(({ loc }: { loc: Array<string | number> }) => loc.slice(1).join("."))
 
 /** Signed, and without a public address of the service a path. */
-const isUrlOf = (id: string, url: string): boolean =>
+const isDocumentUrl = (id: string, url: string): boolean =>
   new RegExp(`^/documents/${id}/content\\?expires=\\d+&signature=\\d+\\.[\\w-]{43}$`, "u").test(url)
 
 export const searchAndImages = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
@@ -41,7 +41,7 @@ export const searchAndImages = (stores: Layer.Layer<InMemory.Stores, unknown>): 
     const [medium, ...others] = body.generated_media
     assert.deepStrictEqual(others, [])
     assert.deepInclude(medium, { media_type: "image", mime_type: "image/png", file_size_bytes: 9 })
-    assert.isTrue(isUrlOf(medium.document_id, medium.url), medium.url)
+    assert.isTrue(isDocumentUrl(medium.document_id, medium.url), medium.url)
     const { messages } = (await service.call("GET", `/threads/${body.thread_id}`)).body
     assert.deepStrictEqual(messages.at(-1).generated_media, [medium])
     assert.isNull(messages[0].generated_media)
@@ -134,14 +134,14 @@ export const searchAndImages = (stores: Layer.Layer<InMemory.Stores, unknown>): 
     ]
     const steps = [...paints, ...searches, callTool("generate_image", { prompt: "A hen" }), refused]
     await using service = await openPainting(steps, shared, metering)
-    const usageOf = async (purpose: string, key = keys.ada): Promise<number> => {
+    const spentUsd = async (purpose: string, key = keys.ada): Promise<number> => {
       const { data } = (await service.call("GET", "/billing/usage/recent", undefined, { key })).body
       const rows: ReadonlyArray<{ purpose: string; amount_deducted_usd: number }> = data
       return rows.filter((row) => row.purpose === purpose).reduce((sum, row) => sum + row.amount_deducted_usd, 0)
     }
     const [before, ofBob] = [
-      [await usageOf("image"), await usageOf("search")] as const,
-      [await usageOf("image", keys.bob), await usageOf("search", keys.bob)]
+      [await spentUsd("image"), await spentUsd("search")] as const,
+      [await spentUsd("image", keys.bob), await spentUsd("search", keys.bob)]
     ]
     await send(service, images)
     await send(service, { web_search: "Auto" })
@@ -150,9 +150,9 @@ export const searchAndImages = (stores: Layer.Layer<InMemory.Stores, unknown>): 
     assert.strictEqual(last.body.status, "COMPLETED")
     assert.isNull(last.body.generated_media)
     assert.include(told, "not enough credit")
-    assert.closeTo((await usageOf("image")) - before[0], 0.04, 1e-9)
-    assert.closeTo((await usageOf("search")) - before[1], 0.01, 1e-9)
-    assert.deepStrictEqual([await usageOf("image", keys.bob), await usageOf("search", keys.bob)], ofBob)
+    assert.closeTo((await spentUsd("image")) - before[0], 0.04, 1e-9)
+    assert.closeTo((await spentUsd("search")) - before[1], 0.01, 1e-9)
+    assert.deepStrictEqual([await spentUsd("image", keys.bob), await spentUsd("search", keys.bob)], ofBob)
   })
 
   it("models for pictures are in the catalogue, with what may be asked of them", async () => {

@@ -285,9 +285,8 @@ const saying = (text: string) =>
     { _tag: "Finished", reason: "stop", model: null, providerData: null }
   ])
 
-/** Every option is as probable as the others, but for the last, which is four times as probable. */
 /** The last option is the most probable one, unless all are equal. */
-const distributionOf = (options: ReadonlyArray<string>, areEqual: boolean) =>
+const distributionOver = (options: ReadonlyArray<string>, areEqual: boolean) =>
   Object.fromEntries(
     options.map((option, index) => [
       option,
@@ -306,7 +305,7 @@ export const typed: Provider = {
               name,
               model === "typed-broken"
                 ? { nonsense: 1 }
-                : distributionOf(
+                : distributionOver(
                     type === "noul" ? ["false", "true"] : Object.keys(criteria),
                     model === "typed-undecided"
                   )
@@ -378,7 +377,7 @@ export const serve = async (
     ...web,
     model: Context.get(services, ScriptedModel),
     fetch: send,
-    call: async (...request) => answerOf(await send(...request)),
+    call: async (...request) => readAnswer(await send(...request)),
     run: (effect, owner = "ada") => runtime.runPromise(effect.pipe(Principal.provide(owner))),
     [Symbol.asyncDispose]: async () => {
       await web.dispose()
@@ -387,7 +386,7 @@ export const serve = async (
   }
 }
 
-const answerOf = async (response: Response): Promise<Answer> => {
+const readAnswer = async (response: Response): Promise<Answer> => {
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, body: parse(text) }
 }
@@ -444,12 +443,12 @@ const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/gu
 /** Ids and times as names in the order in which they turn up, so that an answer can be compared with one written down. */
 export const named = (): ((text: string) => string) => {
   const ids = new Map<string, string>()
-  const nameOf = (id: string) => {
+  const idName = (id: string) => {
     const known = ids.get(id) ?? `<id ${ids.size + 1}>`
     ids.set(id, known)
     return known
   }
-  return (text) => text.replaceAll(time, "<time>").replaceAll(uuid, nameOf)
+  return (text) => text.replaceAll(time, "<time>").replaceAll(uuid, idName)
 }
 
 export const tool = (name: string) => ({

@@ -13,7 +13,7 @@ export const listen = async (listener: RequestListener | Server): Promise<Runnin
     server.listen(0, "127.0.0.1", resolve)
   })
   return {
-    url: urlOf(server),
+    url: serverUrl(server),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => {
@@ -23,7 +23,7 @@ export const listen = async (listener: RequestListener | Server): Promise<Runnin
   }
 }
 
-export const urlOf = (server: Server): string => {
+export const serverUrl = (server: Server): string => {
   const { port } = server.address() as AddressInfo
   return `http://127.0.0.1:${port}`
 }

@@ -12,7 +12,7 @@ import { keys, open, type Service, tool } from "./Service.ts"
 const wings = makeWings(ownWings, String)
 
 /** Of threads without documents, whose addresses would differ from service to service. */
-const recordsOf = (service: Service, ids: ReadonlyArray<string>) =>
+const threadRecords = (service: Service, ids: ReadonlyArray<string>) =>
   service.run(
     Effect.forEach(ids, (id) =>
       Effect.map(
@@ -39,7 +39,7 @@ export const threadLists = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     await service.call("POST", `${path}/messages`, { content: "Only kept", send_to_llm: false, metadata })
     const other = (await service.call("POST", `/assistants/${assistant_id}/threads`)).body.thread_id
 
-    const [one, empty] = await recordsOf(service, [thread_id, other])
+    const [one, empty] = await threadRecords(service, [thread_id, other])
     assert.strictEqual(one?.messages.length, 8)
     const written = await service.call("GET", path)
     assert.strictEqual(written.text, JSON.stringify(one))
@@ -50,7 +50,7 @@ export const threadLists = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const all = await service.call("GET", "/threads?limit=200")
     const ids: ReadonlyArray<string> = all.body.map((thread: { readonly thread_id: string }) => thread.thread_id)
     assert.includeMembers([...ids], [thread_id, other])
-    assert.strictEqual(all.text, JSON.stringify(await recordsOf(service, ids)))
+    assert.strictEqual(all.text, JSON.stringify(await threadRecords(service, ids)))
     const short = await service.call("GET", "/threads?limit=200&include_messages=false")
     assert.isTrue(
       short.body.every(({ messages }: { readonly messages: ReadonlyArray<unknown> }) => messages.length === 0)
@@ -69,7 +69,7 @@ export const threadLists = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       const content = `${index} ${"häß👩‍👩‍👧\ud800 ".repeat(1000)}`
       await service.call("POST", `${path}/messages`, { content, send_to_llm: false })
     }
-    const [record] = await recordsOf(service, [thread_id])
+    const [record] = await threadRecords(service, [thread_id])
     const written = await service.call("GET", path)
     assert.strictEqual(written.text, JSON.stringify(record))
     const length = String(Buffer.byteLength(written.text))

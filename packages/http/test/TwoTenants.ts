@@ -99,11 +99,11 @@ export const twoTenants = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
     await settle("bob")
     const before = await view("ada", hers)
     const call = as("bob")
-    for (const [method, pathOf, bodyOf] of surface) {
+    for (const [method, pathFor, bodyFor] of surface) {
       const nobodys = unknownIds()
-      const foreign = await call(method, pathOf(hers), bodyOf?.(hers))
-      const unknown = await call(method, pathOf(nobodys), bodyOf?.(nobodys))
-      const what = `${method} ${without(hers, pathOf(hers))}`
+      const foreign = await call(method, pathFor(hers), bodyFor?.(hers))
+      const unknown = await call(method, pathFor(nobodys), bodyFor?.(nobodys))
+      const what = `${method} ${without(hers, pathFor(hers))}`
       assert.strictEqual(foreign.status, 404, `${what}: ${foreign.text}`)
       assert.strictEqual(without(hers, foreign.text), without(nobodys, unknown.text), what)
       assert.sameMembers([...foreign.headers.keys()], [...unknown.headers.keys()], what)
@@ -119,8 +119,8 @@ export const twoTenants = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
       { ...hers, run: his.run }
     ]
     for (const ids of mixed) {
-      for (const [method, pathOf, bodyOf] of surface.filter(([, path]) => path(ids).includes("/runs/"))) {
-        assert.strictEqual((await call(method, pathOf(ids), bodyOf?.(ids))).status, 404)
+      for (const [method, pathFor, bodyFor] of surface.filter(([, path]) => path(ids).includes("/runs/"))) {
+        assert.strictEqual((await call(method, pathFor(ids), bodyFor?.(ids))).status, 404)
       }
     }
     const outputs = { thread_id: his.thread, tool_outputs: [{ tool_call_id: hers.call, output: "x" }] }
@@ -154,11 +154,11 @@ export const twoTenants = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
         const pool: Array<Ids & { readonly owner: Owner }> = []
         for (const owner of ["ada", "bob"] as const) pool.push({ owner, ...(await settle(owner)) })
         for (const { assistant, endpoint, owner, thread } of steps) {
-          const [method, pathOf, bodyOf] = surface[endpoint] ?? surface[0] ?? assert.fail("no endpoint")
+          const [method, pathFor, bodyFor] = surface[endpoint] ?? surface[0] ?? assert.fail("no endpoint")
           const a = pool[assistant % pool.length] ?? assert.fail("no ids")
           const t = pool[thread % pool.length] ?? assert.fail("no ids")
           const ids = { assistant: a.assistant, thread: t.thread, run: t.run, call: t.call }
-          const answer = await as(owner)(method, pathOf(ids), bodyOf?.(ids))
+          const answer = await as(owner)(method, pathFor(ids), bodyFor?.(ids))
           assert.isBelow(answer.status, 500, answer.text)
           const other = owner === "ada" ? "bob" : "ada"
           assert.notInclude(answer.text, `Of ${other}`)

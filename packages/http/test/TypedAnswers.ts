@@ -36,7 +36,7 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
   }, 60_000)
   afterAll(() => runtime.dispose())
 
-  const threadsOf = async (service: Service) => (await service.call("GET", "/threads?limit=200")).body.length
+  const threadCount = async (service: Service) => (await service.call("GET", "/threads?limit=200")).body.length
 
   it("typed answers come with the reply, are its text, and stand in the thread", async () => {
     await using service = await openTyped(shared)
@@ -132,7 +132,7 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
 
   it("typed answers: every problem is told at once, and nothing is stored", async () => {
     await using service = await openTyped(shared)
-    const before = await threadsOf(service)
+    const before = await threadCount(service)
     const malformed = {
       none: { type: "noul" },
       strange: { type: "rank", instructions: "?" },
@@ -181,7 +181,7 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
       const answer = await send(service, body)
       assert.deepStrictEqual([answer.status, places(answer)], [422, [place]], place)
     }
-    assert.strictEqual(await threadsOf(service), before)
+    assert.strictEqual(await threadCount(service), before)
   })
 
   it("typed answers: an assistant with tools needs an empty list of them", async () => {
@@ -196,9 +196,9 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
   it("typed answers: no credit is 402 before anything is stored", async () => {
     const broke = { ensureCredit: () => Effect.fail(new InsufficientCredit()), record: () => Effect.void }
     await using service = await openTyped(shared, broke)
-    const before = await threadsOf(service)
+    const before = await threadCount(service)
     assert.strictEqual((await send(service, { content: "x", ...typed })).status, 402)
-    assert.strictEqual(await threadsOf(service), before)
+    assert.strictEqual(await threadCount(service), before)
   })
 
   it("typed answers: nonsense and a refusal of the provider are failed runs with a reason", async () => {

@@ -8,7 +8,7 @@ import { connect } from "node:net"
 import { toNodeHandler } from "../src/node/index.ts"
 import { type DocumentOptions, fileForm, openWithDocuments } from "./DocumentService.ts"
 import { keys, type Service } from "./Service.ts"
-import { listen, type Running, urlOf } from "./Sockets.ts"
+import { listen, type Running, serverUrl } from "./Sockets.ts"
 import { until } from "../../../test/until.ts"
 
 const openRoom = async (options: DocumentOptions = {}) => {
@@ -199,7 +199,7 @@ describe("a host's body parser does not eat an upload", () => {
     })
     await app.listen({ host: "127.0.0.1", port: 0 })
     try {
-      await uploads({ url: urlOf(app.server), [Symbol.asyncDispose]: async () => {} }, room)
+      await uploads({ url: serverUrl(app.server), [Symbol.asyncDispose]: async () => {} }, room)
     } finally {
       app.server.closeAllConnections()
       await app.close()

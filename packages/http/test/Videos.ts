@@ -41,7 +41,7 @@ const badConfig = {
   provider: { options: { acme: {} }, only: ["a"] }
 }
 
-const placesOf = ({ body }: Answer): ReadonlyArray<string> =>
+const problemPlaces = ({ body }: Answer): ReadonlyArray<string> =>
   body.detail.map(({ loc }: { readonly loc: ReadonlyArray<string> }) => loc.join("."))
 
 const decodeEvent = Schema.decodeUnknownSync(StreamEvent)
@@ -105,7 +105,7 @@ export const videos = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
       const answer = await send(service, wish({}, { stream, video_config: badConfig }))
       assert.strictEqual(answer.status, 422)
       assert.sameMembers(
-        [...placesOf(answer)],
+        [...problemPlaces(answer)],
         ["duration", "style", "size", "upscale_factor", "provider.options"].map((name) => `body.video_config.${name}`)
       )
     }
@@ -114,9 +114,9 @@ export const videos = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
 
   it("a configuration of a wrong shape is refused, enabled or not", async () => {
     await using service = await open()
-    assert.deepStrictEqual(placesOf(await send(service, wish({}, { video_config: 5 }))), ["body.video_config"])
+    assert.deepStrictEqual(problemPlaces(await send(service, wish({}, { video_config: 5 }))), ["body.video_config"])
     const off = { content: "x", video_generation: "off", video_config: { style: "noir" } }
-    assert.deepStrictEqual(placesOf(await send(service, off)), ["body.video_config.style"])
+    assert.deepStrictEqual(problemPlaces(await send(service, off)), ["body.video_config.style"])
   })
 
   it("a video model that is not in the live catalogue is 404, another provider 422, a catalogue that cannot be read 502", async () => {
@@ -125,7 +125,7 @@ export const videos = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
     assert.strictEqual(unknown.status, 404)
     assert.include(unknown.body.detail, "acme/ghost")
     const other = await send(service, wish({}, { video_model_provider: "director" }))
-    assert.deepStrictEqual([other.status, placesOf(other)], [422, ["body.video_model_provider"]])
+    assert.deepStrictEqual([other.status, problemPlaces(other)], [422, ["body.video_model_provider"]])
     await using blind = await open({ listFails: "connection" })
     assert.strictEqual((await send(blind, wish())).status, 502)
   })

@@ -77,7 +77,7 @@ const stt = (more: object = {}) => JSON.stringify({ stt: {}, ...more })
 const send = (open: Service, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
   open.call("POST", "/threads/messages", body, { headers })
 
-const eventsOf = async (open: Service, body: unknown) => {
+const turnEvents = async (open: Service, body: unknown) => {
   const response = await open.fetch("POST", "/threads/messages", body)
   assert.strictEqual(response.status, 200)
   const events = []
@@ -85,9 +85,9 @@ const eventsOf = async (open: Service, body: unknown) => {
   return events
 }
 
-const typesOf = (events: ReadonlyArray<{ readonly type: string }>) => events.map(({ type }) => type)
+const eventTypes = (events: ReadonlyArray<{ readonly type: string }>) => events.map(({ type }) => type)
 
-const threadsOf = async (open: Service): Promise<number> => (await open.call("GET", "/threads?limit=200")).body.length
+const threadCount = async (open: Service): Promise<number> => (await open.call("GET", "/threads?limit=200")).body.length
 
 export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
   let service: Service
@@ -113,9 +113,9 @@ export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
   describe("a spoken message with a spoken answer", () => {
     it("is a stream of words heard, words written and sound, in this order", async () => {
       const open = opened()
-      const events = await eventsOf(open, form({ stream: "true", voice: stt({ tts: { format: "wav" } }) }, audio()))
+      const events = await turnEvents(open, form({ stream: "true", voice: stt({ tts: { format: "wav" } }) }, audio()))
       for (const event of events) assert.isTrue(Schema.is(StreamEvent)(event), JSON.stringify(event))
-      const types = typesOf(events)
+      const types = eventTypes(events)
       assert.deepStrictEqual(types.slice(0, 6), [
         "stt_stream_start",
         "stt_text_delta",
@@ -207,7 +207,7 @@ export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
         const cancelled = await open.call("POST", `/threads/${thread_id}/runs/${run_id}/cancel`)
         assert.strictEqual(cancelled.status, 200)
       }
-      assert.deepStrictEqual(typesOf(events).slice(-3), ["tts_audio_chunk", "tts_stream_end", "run_cancelled"])
+      assert.deepStrictEqual(eventTypes(events).slice(-3), ["tts_audio_chunk", "tts_stream_end", "run_cancelled"])
       const { messages } = (await open.call("GET", `/threads/${events.at(-1)?.thread_id}`)).body
       assert.deepInclude(messages[1], { status: "CANCELLED", content: "One sentence." })
       const sound = await open.call("GET", events.at(-2)?.audio_url ?? "", undefined, { key: null })
@@ -280,7 +280,7 @@ export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
     for (const [title, body, status, place] of refused) {
       it(`because it comes ${title}`, async () => {
         const open = opened()
-        const before = await threadsOf(open)
+        const before = await threadCount(open)
         const answer = await send(open, body)
         assert.strictEqual(answer.status, status, answer.text)
         if (place !== null) {
@@ -293,18 +293,18 @@ export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
             [place]
           )
         }
-        assert.strictEqual(await threadsOf(open), before)
+        assert.strictEqual(await threadCount(open), before)
       })
     }
 
     it("when nothing was heard in it, with words of its own", async () => {
       const open = opened(() => Stream.make(done("")))
-      const before = await threadsOf(open)
+      const before = await threadCount(open)
       const answer = await send(open, form({ voice: stt(), stream: "true" }, audio()))
       assert.strictEqual(answer.status, 422)
       assert.deepStrictEqual(answer.body.detail[0].loc, ["body", "audio_file"])
       assert.include(answer.body.detail[0].msg, "Nothing was heard")
-      assert.strictEqual(await threadsOf(open), before)
+      assert.strictEqual(await threadCount(open), before)
     })
 
     for (const [title, error, status] of [
@@ -313,21 +313,21 @@ export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
     ] as const) {
       it(`when the provider ${title} before the first word, streamed or not`, async () => {
         const open = opened(() => Stream.fail(error))
-        const before = await threadsOf(open)
+        const before = await threadCount(open)
         for (const stream of ["true", "false"]) {
           assert.strictEqual((await send(open, form({ voice: stt(), stream }, audio()))).status, status)
         }
-        assert.strictEqual(await threadsOf(open), before)
+        assert.strictEqual(await threadCount(open), before)
       })
     }
 
     it("by the end of its stream when the provider fails behind the first word", async () => {
       const open = opened(() => Stream.concat(Stream.make(delta("Hel")), Stream.fail(away)))
-      const before = await threadsOf(open)
-      const events = await eventsOf(open, form({ voice: stt(), stream: "true" }, audio()))
-      assert.deepStrictEqual(typesOf(events), ["stt_stream_start", "stt_text_delta", "run_failed"])
+      const before = await threadCount(open)
+      const events = await turnEvents(open, form({ voice: stt(), stream: "true" }, audio()))
+      assert.deepStrictEqual(eventTypes(events), ["stt_stream_start", "stt_text_delta", "run_failed"])
       assert.strictEqual(events.at(-1).code, "transcription_failed")
-      assert.strictEqual(await threadsOf(open), before)
+      assert.strictEqual(await threadCount(open), before)
     })
   })
 }

@@ -86,7 +86,7 @@ const createWebhook = async (service: Service, { port }: Pick<Receiver, "port">,
   return { id: webhook_id ?? "", secret: secret ?? "" }
 }
 
-const deliveriesOf = async (service: Service, id: string) =>
+const webhookDeliveries = async (service: Service, id: string) =>
   (await service.call("GET", `/webhooks/${id}/deliveries`)).body.deliveries
 
 it("an event is sent signed, again after its pauses with the same bytes, is dead then, and is sent again by request", async () => {
@@ -104,7 +104,7 @@ it("an event is sent signed, again after its pauses with the same bytes, is dead
   const turn = (await service.call("POST", "/threads/messages", { content: "The secret question." })).body
   const steps = ["1 second", "1 second", "5 seconds", "1 minute", "10 minutes", "1 hour"] as const
   for (const [index, step] of steps.entries())
-    await until(step, async () => (await deliveriesOf(service, id))[0]?.attempts === index + 1)
+    await until(step, async () => (await webhookDeliveries(service, id))[0]?.attempts === index + 1)
   const pauses = sentAt.slice(1).map((time, index) => time - sentAt[index]!)
   const least = [5000, 30_000, 300_000, 3_600_000, 21_600_000]
   assert.strictEqual(pauses.length, least.length)
@@ -138,8 +138,8 @@ it("an event is sent signed, again after its pauses with the same bytes, is dead
 
   const again = await service.call("POST", `/webhooks/${id}/deliveries/${dead.delivery_id}/retry`)
   assert.deepStrictEqual([again.status, again.body.status, again.body.attempts], [202, "pending", 0])
-  await until("1 second", async () => (await deliveriesOf(service, id))[0].status === "delivered")
-  assert.deepInclude((await deliveriesOf(service, id))[0], { attempts: 1, last_status: 204, error: null })
+  await until("1 second", async () => (await webhookDeliveries(service, id))[0].status === "delivered")
+  assert.deepInclude((await webhookDeliveries(service, id))[0], { attempts: 1, last_status: 204, error: null })
   assert.strictEqual(receiver.received[6]!.headers["webhook-id"], dead.event_id)
 })
 
@@ -180,7 +180,7 @@ it("after a rotation both secrets sign for a day, and repeats of a key get the f
     return signers(receiver.received.at(-1)!, [secret, rotated.body.secret])
   }
   assert.deepStrictEqual(await oneMore(), [rotated.body.secret, secret])
-  const delivery = () => deliveriesOf(service, webhook_id).then(([newest]) => newest)
+  const delivery = () => webhookDeliveries(service, webhook_id).then(([newest]) => newest)
   await until("1 second", async () => (await delivery()).status === "delivered")
   const path = `/webhooks/${webhook_id}/deliveries/${(await delivery()).delivery_id}/retry`
   const retry = () => service.call("POST", path, undefined, { headers: { "idempotency-key": "again" } })
@@ -222,8 +222,8 @@ it("a private address is refused: a literal one at once, a name when it is used"
   assert.deepStrictEqual([literal.status, literal.body.detail[0].loc], [422, ["body", "url"]])
   const { id } = await createWebhook(service, { port: 80 })
   await service.call("POST", "/threads/messages", { content: "?" })
-  await until("1 second", async () => (await deliveriesOf(service, id))[0]?.status === "dead")
-  const [dead] = await deliveriesOf(service, id)
+  await until("1 second", async () => (await webhookDeliveries(service, id))[0]?.status === "dead")
+  const [dead] = await webhookDeliveries(service, id)
   assert.deepInclude(dead, { attempts: 1, last_status: null })
   assert.include(dead.error, "private network")
 })

@@ -44,7 +44,7 @@ const install = (service: Service, ...toys: ReadonlyArray<Toy>) =>
 const send = (service: Service, body: object) =>
   service.call("POST", "/threads/messages", { content: "Hello", ...body })
 
-const problemsOf = ({
+const problemsIn = ({
   body
 }: {
   readonly body: { readonly detail: ReadonlyArray<{ loc: Array<string>; type: string }> }
@@ -80,7 +80,7 @@ describe("the fields of a part", () => {
     await using service = await open([say("a")])
     const absent = await send(service, fields)
     assert.strictEqual(absent.status, 422)
-    assert.isTrue(problemsOf(absent).every((each) => each.endsWith("not_available")))
+    assert.isTrue(problemsIn(absent).every((each) => each.endsWith("not_available")))
     const part = toy(name)
     await install(service, part)
     assert.strictEqual((await send(service, fields)).status, 200)
@@ -105,12 +105,12 @@ describe("the fields of a part", () => {
   it("have the values of the specification, also where the part is there", async () => {
     await using service = await open([])
     await install(service, toy("memory"), toy("search"), toy("image"))
-    assert.deepStrictEqual(problemsOf(await send(service, { memory: "auto", web_search: "auto" })), [
+    assert.deepStrictEqual(problemsIn(await send(service, { memory: "auto", web_search: "auto" })), [
       "body.memory literal_error",
       "body.web_search literal_error"
     ])
     const both = await send(service, { memory: "Auto", memory_pro: "Auto", image_generation: "auto" })
-    assert.deepStrictEqual(problemsOf(both), [
+    assert.deepStrictEqual(problemsIn(both), [
       "body.memory_pro conflict",
       "body.image_model_provider missing",
       "body.image_model_name missing"
@@ -140,7 +140,7 @@ describe("the fields of a part", () => {
     const scope = await install(service, toy("search"))
     assert.strictEqual((await send(service, { web_search: "Auto" })).status, 200)
     await service.run(Scope.close(scope, Exit.void))
-    assert.deepStrictEqual(problemsOf(await send(service, { web_search: "Auto" })), ["body.web_search not_available"])
+    assert.deepStrictEqual(problemsIn(await send(service, { web_search: "Auto" })), ["body.web_search not_available"])
   })
 
   it("an assistant's web_search tool is refused in words where there is no web search, when it is saved and when it is used", async () => {
@@ -154,11 +154,11 @@ describe("the fields of a part", () => {
       await service.call("PUT", `/assistants/${assistant_id}`, { tools })
     ]
     for (const { body, status } of saved) {
-      assert.deepStrictEqual([status, ...problemsOf({ body })], [422, "body.tools.0 not_available"])
+      assert.deepStrictEqual([status, ...problemsIn({ body })], [422, "body.tools.0 not_available"])
       assert.match(body.detail[0].msg, /Web search is not available on this server/u)
     }
     const used = await send(service, { assistant_id })
-    assert.deepStrictEqual([used.status, ...problemsOf(used)], [422, "body.tools not_available"])
+    assert.deepStrictEqual([used.status, ...problemsIn(used)], [422, "body.tools not_available"])
     assert.match(used.body.detail[0].msg, /no "web_search", which the assistant carries/u)
     const { thread_id } = (await service.call("POST", `/assistants/${assistant_id}/threads`, {})).body
     const streamed = await service.call("POST", `/threads/${thread_id}/messages`, { content: "x", stream: true })
@@ -175,14 +175,14 @@ describe("the fields of a part", () => {
     const tool_outputs = [{ tool_call_id: waiting.tool_calls[0].id, output: "x" }]
     const body = { thread_id: waiting.thread_id, tool_outputs }
     const again = await service.call("POST", "/threads/tool-outputs", { ...body, tools: [mine, ...tools] })
-    assert.deepStrictEqual([again.status, ...problemsOf(again)], [422, "body.tools.1 not_available"])
+    assert.deepStrictEqual([again.status, ...problemsIn(again)], [422, "body.tools.1 not_available"])
     assert.strictEqual((await service.call("POST", "/threads/tool-outputs", body)).status, 200)
   })
 
   it("stand beside every other problem of the request", async () => {
     await using service = await open([])
     const { body } = await service.call("POST", "/threads/not-an-id/messages", { content: "x", memory: "Auto" })
-    assert.deepStrictEqual(problemsOf({ body }), ["path.thread_id uuid_parsing", "body.memory not_available"])
+    assert.deepStrictEqual(problemsIn({ body }), ["path.thread_id uuid_parsing", "body.memory not_available"])
   })
 
   const refusals = [
@@ -208,7 +208,7 @@ describe("the fields of a part", () => {
     const problems = [{ path, message: "No." }]
     const decide = () => Effect.fail(new TurnRefused({ part: name, reason: "invalid", problems }))
     await install(service, toy(name, { decide }))
-    assert.deepStrictEqual(problemsOf(await send(service, fields)), [`${place} value_error`])
+    assert.deepStrictEqual(problemsIn(await send(service, fields)), [`${place} value_error`])
   })
 })
 

@@ -22,7 +22,7 @@ const inKernel = <A, E>(effect: Effect.Effect<A, E, Turns | Principal>) =>
   effect.pipe(Principal.provide("ada"), Effect.provide(kernel))
 
 /** The events of one streamed turn, after all its pauses. */
-const eventsOf = Effect.fnUntraced(function* (request: TurnRequest) {
+const turnEvents = Effect.fnUntraced(function* (request: TurnRequest) {
   const turns = yield* Turns
   const turn = yield* turns.start({ ...request, stream: true })
   const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
@@ -53,7 +53,7 @@ const weather = {
 describe("the demo model", () => {
   it.effect("says that it is a demo, word by word", () =>
     Effect.gen(function* () {
-      const events = yield* eventsOf({ content: "Who are you?" })
+      const events = yield* turnEvents({ content: "Who are you?" })
       assert.isAbove(count(events, "TextDelta"), 10)
       assert.strictEqual(count(events, "ReasoningDelta"), 0)
       const end = events.at(-1)
@@ -74,7 +74,7 @@ describe("the demo model", () => {
 
   it.effect("reasons aloud when it is asked to think, and only then", () =>
     Effect.gen(function* () {
-      const events = yield* eventsOf({ content: "count to 3", thinking: {} })
+      const events = yield* turnEvents({ content: "count to 3", thinking: {} })
       assert.isAbove(count(events, "ReasoningDelta"), 3)
     }).pipe(inKernel)
   )

@@ -50,14 +50,14 @@ describe("the demo of typed answers", () => {
 
   it.effect("finds the option whose words are in the state, and does not look at names of fields", () =>
     Effect.gen(function* () {
-      const choiceOf = (state: AnswersRequest["state"]) =>
+      const topicChoice = (state: AnswersRequest["state"]) =>
         Effect.map(ask({ questions: { topic }, state: state ?? null }), ({ answers }) => {
           const answer = answers["topic"]
           return answer?.type === "choice" ? answer : assert.fail("no choice")
         })
-      assert.strictEqual((yield* choiceOf("I want to be REFUNDED, give me my money")).choice, "refund")
-      assert.strictEqual((yield* choiceOf({ mail: ["Where are my parcels?"] })).choice, "delivery")
-      const nothing = yield* choiceOf({ refund: "", parcel: 1 })
+      assert.strictEqual((yield* topicChoice("I want to be REFUNDED, give me my money")).choice, "refund")
+      assert.strictEqual((yield* topicChoice({ mail: ["Where are my parcels?"] })).choice, "delivery")
+      const nothing = yield* topicChoice({ refund: "", parcel: 1 })
       assert.closeTo(nothing.confidence, 0, 1e-9)
     })
   )

@@ -30,14 +30,14 @@ const connect = (fields: Wanted = {}) =>
     return { client, begin: yield* client.next("SessionBegin") }
   })
 
-const messagesOf = (threadId: string) =>
+const threadMessages = (threadId: string) =>
   Effect.map(
     Threads.use((threads) => threads.get(ThreadId.make(threadId))),
     ({ messages }) => messages.map(({ content, metadata, role }) => ({ role, content, metadata }))
   )
 
 /** In pieces of 20 ms, as a microphone sends it. */
-const piecesOf = (audio: Uint8Array) =>
+const audioPieces = (audio: Uint8Array) =>
   Array.from({ length: Math.ceil(audio.byteLength / 960) }, (_, index) => audio.slice(index * 960, index * 960 + 960))
 
 describe("the demo voice", () => {
@@ -45,7 +45,7 @@ describe("the demo voice", () => {
     Effect.gen(function* () {
       const { begin, client } = yield* connect()
       const spoken = tone(300, 400)
-      for (const piece of piecesOf(joinBytes([silence(200), spoken, silence(600)]))) client.speak(piece)
+      for (const piece of audioPieces(joinBytes([silence(200), spoken, silence(600)]))) client.speak(piece)
       yield* TestClock.adjust("1 minute")
       yield* client.next("ResponseDone")
       const heard = client.audio()
@@ -54,7 +54,7 @@ describe("the demo voice", () => {
       assert.strictEqual(soundMillis(heard), 740)
       client.send({ _tag: "Stop" })
       assert.strictEqual(yield* client.end, "ended")
-      assert.deepStrictEqual(yield* messagesOf(begin.threadId), [
+      assert.deepStrictEqual(yield* threadMessages(begin.threadId), [
         { role: "user", content: "(0.4 seconds of sound)", metadata: null },
         { role: "assistant", content: "I heard 0.4 seconds of sound. Here it is again.", metadata: null }
       ])
@@ -72,7 +72,7 @@ describe("the demo voice", () => {
       client.send({ _tag: "Stop" })
       yield* TestClock.adjust("1 minute")
       yield* client.end
-      const [typed, answer] = yield* messagesOf(begin.threadId)
+      const [typed, answer] = yield* threadMessages(begin.threadId)
       assert.deepInclude(typed, { role: "user", content: "Sing a song" })
       assert.deepStrictEqual(answer?.metadata, { interrupted: true })
       const said = String(answer?.content)
@@ -105,7 +105,7 @@ describe("the demo voice", () => {
       const { client } = yield* connect({ providerOptions: { turn_detection: null } })
       client.send({ _tag: "Commit" })
       assert.strictEqual((yield* client.next("Error")).code, "invalid_frame")
-      for (const piece of piecesOf(joinBytes([tone(300, 200), silence(5000)]))) client.speak(piece.slice(0, 959))
+      for (const piece of audioPieces(joinBytes([tone(300, 200), silence(5000)]))) client.speak(piece.slice(0, 959))
       yield* TestClock.adjust("2 seconds")
       assert.lengthOf(client.audio(), 0)
       client.send({ _tag: "Commit" })

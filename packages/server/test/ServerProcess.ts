@@ -16,7 +16,7 @@ export interface ServerProcess {
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-const pathOf = (file: string): string => joinedProgram(fileURLToPath(new URL(`../src/${file}`, import.meta.url)))
+const programPath = (file: string): string => joinedProgram(fileURLToPath(new URL(`../src/${file}`, import.meta.url)))
 
 /** `environment` is the whole environment of the process, so that no variable of the tester's machine reaches it. */
 export const spawnServer = (
@@ -24,7 +24,7 @@ export const spawnServer = (
   command: ReadonlyArray<string> = ["main.ts"]
 ): ServerProcess => {
   const [file = "main.ts", ...words] = command
-  const child = spawn(process.execPath, ["--conditions=colloquy-source", pathOf(file), ...words], {
+  const child = spawn(process.execPath, ["--conditions=colloquy-source", programPath(file), ...words], {
     env: { ...bareEnvironment, ...environment }
   })
   let text = ""

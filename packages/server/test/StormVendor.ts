@@ -12,14 +12,14 @@ interface Wire {
   readonly content: unknown
 }
 
-const textOf = (content: unknown): string => (typeof content === "string" ? content : JSON.stringify(content))
+const contentText = (content: unknown): string => (typeof content === "string" ? content : JSON.stringify(content))
 
 /** `draw` gives numbers from 0 to 1. */
 export const openVendor = async (draw: () => number) => {
   let answered = 0
 
   const converse = async (messages: ReadonlyArray<Wire>, response: Http.ServerResponse) => {
-    const asked = textOf(messages.findLast(({ role }) => role === "user")?.content ?? "")
+    const asked = contentText(messages.findLast(({ role }) => role === "user")?.content ?? "")
     const [, verb = "say", id = "?"] = /(say|help|wait) ([0-9a-f-]{36})/u.exec(asked) ?? []
     const isAfterTool = messages.at(-1)?.role === "tool"
     const call =

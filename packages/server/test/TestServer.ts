@@ -13,7 +13,8 @@ export const startDemo = async (environment: Environment = {}, isFast = false): 
   return startServer(isFast ? { ...settings, demoPace: 0 } : settings)
 }
 
-export const keyOf = (server: RunningServer): string => (server.newKey === null ? "" : Redacted.value(server.newKey))
+export const serverKey = (server: RunningServer): string =>
+  server.newKey === null ? "" : Redacted.value(server.newKey)
 
 export interface Answer {
   readonly status: number
@@ -39,6 +40,6 @@ export const callApi = async (
 
 /** Calls the API as another client of the same user; returns the bodies of the responses. */
 export const caller =
-  (server: RunningServer, key = keyOf(server)) =>
+  (server: RunningServer, key = serverKey(server)) =>
   async (method: string, path: string, body?: object): Promise<Answer["body"]> =>
     (await callApi({ api: `${server.url}/api`, key }, method, path, body)).body

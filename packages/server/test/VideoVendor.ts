@@ -16,7 +16,7 @@ export const cost = 0.42
 export const clip = new Uint8Array(200_000).fill(9)
 clip.set(new TextEncoder().encode("\0\0\0\u0018ftypisom\0\0\u0002\0isommp41"))
 
-export const jobOf = (stage: Stage): string => `job-${stage}`
+export const jobId = (stage: Stage): string => `job-${stage}`
 
 interface Held {
   readonly at: Stage
@@ -54,13 +54,13 @@ export const openVendor = async () => {
       const at = stageIn(body.prompt)
       orders.push({ at, key })
       if (at === "submit") await hold(at, key)
-      return json({ id: jobOf(at), status: "pending" }, 202)
+      return json({ id: jobId(at), status: "pending" }, 202)
     }
-    const at = stages.find((each) => url.startsWith(`/videos/${jobOf(each)}`))
+    const at = stages.find((each) => url.startsWith(`/videos/${jobId(each)}`))
     if (at === undefined) return json({ error: { code: 404, message: "Not here" } }, 404)
     if (!url.includes("/content")) {
       if (at === "polling") await hold(at, key)
-      return json({ id: jobOf(at), status: "completed", usage: { cost } })
+      return json({ id: jobId(at), status: "completed", usage: { cost } })
     }
     response.writeHead(200, { "content-type": "video/mp4", "content-length": clip.length })
     response.write(clip.subarray(0, 100_000))

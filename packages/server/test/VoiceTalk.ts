@@ -39,7 +39,7 @@ export const talk = (options: Options) => {
       waiting.add(each)
       each()
     })
-  const isOf =
+  const hasType =
     <Type extends RealtimeEvent["type"]>(type: Type) =>
     (event: RealtimeEvent): event is Heard<Type> =>
       event.type === type
@@ -50,7 +50,7 @@ export const talk = (options: Options) => {
     until,
     /** The first event of this type. */
     heard: <Type extends RealtimeEvent["type"]>(type: Type): Promise<Heard<Type>> =>
-      until(() => events.find(isOf(type))),
+      until(() => events.find(hasType(type))),
     /** The first event: the beginning of the session, or its refusal. */
     answered: () => until(() => events.find((event) => event.type === "session.begin" || event.type === "error")),
     closed: () => until(() => closed)

@@ -93,13 +93,13 @@ onEmbedded("PGlite", () =>
           const file = new FormData()
           file.append("file", new File(["Badgers dig setts."], "badgers.txt"))
           const { document_id } = await call(`/threads/${reply.thread_id}/documents`, file)
-          const summaryOf = async (): Promise<string> => {
+          const documentSummary = async (): Promise<string> => {
             const documents: ReadonlyArray<{ readonly document_id: string; readonly summary: string | null }> =
               await call(`/threads/${reply.thread_id}/documents`)
             const found = documents.find((each) => each.document_id === document_id)?.summary
-            return found ?? (await pause(50), summaryOf())
+            return found ?? (await pause(50), documentSummary())
           }
-          assert.strictEqual(await summaryOf(), "A square.")
+          assert.strictEqual(await documentSummary(), "A square.")
           assert.include(vendor.asked.at(-1), "Badgers dig setts.")
         } finally {
           await server.stop()

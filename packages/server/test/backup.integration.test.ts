@@ -22,13 +22,13 @@ const leases = { RUN_LEASE_SECONDS: "3", SWEEP_SECONDS: "1" }
 const page = readFileSync(new URL("../../../docs/backup.md", import.meta.url), "utf8")
 
 /** The commands below a heading of the page. */
-const commandsOf = (heading: string): string =>
+const commandsBelow = (heading: string): string =>
   new RegExp(`^## ${heading}$[^]*?^\`\`\`sh\\n([^]*?)^\`\`\``, "mu").exec(page)?.[1] ??
   assert.fail(`No commands: ${heading}`)
 
 const runCommands = async (heading: string, folder: string, environment: Readonly<Record<string, string>>) => {
   const options = { cwd: folder, env: { ...bareEnvironment, ...environment } }
-  await promisify(execFile)("bash", ["-euc", commandsOf(heading)], options)
+  await promisify(execFile)("bash", ["-euc", commandsBelow(heading)], options)
 }
 
 const start = async (environment: Readonly<Record<string, string>>) => {

@@ -90,7 +90,7 @@ onPostgres((url) =>
     { timeout: 60_000 },
     async () => {
       await using database = await scratchDatabase(url)
-      const addressOf = async (server: Awaited<ReturnType<typeof start>>) => {
+      const documentAddress = async (server: Awaited<ReturnType<typeof start>>) => {
         const reply = await server.call(
           "POST",
           "/threads/messages",
@@ -110,7 +110,7 @@ onPostgres((url) =>
         ])
         await using first = one
         await using second = other
-        addresses.push(await addressOf(first), await addressOf(second))
+        addresses.push(await documentAddress(first), await documentAddress(second))
         assert.strictEqual(await read(second, addresses[0] ?? ""), "Kept.")
         assert.strictEqual(await read(first, addresses[1] ?? ""), "Kept.")
       }

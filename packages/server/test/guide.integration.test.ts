@@ -104,8 +104,8 @@ const unescaped = (text: string) =>
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&")
 
-const linksOf = (html: string) => [...html.matchAll(/<a [^>]*href="([^"]*)"/gu)].map(([, href = ""]) => unescaped(href))
-const placesOf = (html: string) => new Set([...html.matchAll(/ id="([^"]*)"/gu)].map(([, id = ""]) => unescaped(id)))
+const linksIn = (html: string) => [...html.matchAll(/<a [^>]*href="([^"]*)"/gu)].map(([, href = ""]) => unescaped(href))
+const placesIn = (html: string) => new Set([...html.matchAll(/ id="([^"]*)"/gu)].map(([, id = ""]) => unescaped(id)))
 
 describe("the guide", () => {
   it("has every page of docs/, beside the API and at the root", async () => {
@@ -134,8 +134,8 @@ describe("the guide", () => {
       const { headers, status, text } = await get(next)
       assert.strictEqual(status, 200, next)
       assert.match(headers.get("content-type") ?? "", /^text\/html/u, next)
-      seen.set(next, placesOf(text))
-      for (const link of linksOf(text)) {
+      seen.set(next, placesIn(text))
+      for (const link of linksIn(text)) {
         const to = new URL(link, next)
         if (to.origin !== server.url) continue
         asked.push({ from: next, to: to.href.replace(to.hash, ""), place: decodeURIComponent(to.hash.slice(1)) })

@@ -1,6 +1,6 @@
 /** The limits of an owner, at the server as operators start it. */
 import { assert, describe, it } from "@effect/vitest"
-import { keyOf, startDemo } from "./TestServer.ts"
+import { serverKey, startDemo } from "./TestServer.ts"
 
 const open = async (limits: object | "off" | undefined) => {
   const text = limits === "off" ? limits : JSON.stringify(limits)
@@ -11,7 +11,7 @@ const open = async (limits: object | "off" | undefined) => {
     const type = isForm ? {} : { "content-type": Array.isArray(body) ? "application/x-ndjson" : "application/json" }
     const response = await fetch(`${server.url}/api${path}`, {
       method,
-      headers: { "x-api-key": keyOf(server), ...type },
+      headers: { "x-api-key": serverKey(server), ...type },
       ...(body === undefined
         ? {}
         : { body: isForm ? body : Array.isArray(body) ? body.join("\n") : JSON.stringify(body) })
@@ -26,7 +26,7 @@ const open = async (limits: object | "off" | undefined) => {
 const limitsIn = (usage: Readonly<Record<string, { readonly limit: number | null }>>) =>
   Object.values(usage).map(({ limit }) => limit)
 
-const fileOf = (text: string) => {
+const fileForm = (text: string) => {
   const form = new FormData()
   form.append("file", new Blob([text], { type: "text/plain" }), "a.txt")
   return form
@@ -99,12 +99,12 @@ describe("the limits of an owner", () => {
     await using server = await open({ documents: 2, bytes: 100, memories: 2 })
     const { body: assistant } = await server.send("POST", "/assistants", { name: "A" })
     const at = `/assistants/${assistant.assistant_id}`
-    assert.strictEqual((await server.send("POST", `${at}/documents`, fileOf("one"))).status, 200)
-    const large = await server.send("POST", `${at}/documents`, fileOf("x".repeat(98)))
+    assert.strictEqual((await server.send("POST", `${at}/documents`, fileForm("one"))).status, 200)
+    const large = await server.send("POST", `${at}/documents`, fileForm("x".repeat(98)))
     assert.strictEqual(large.status, 429)
     assert.match(large.body.detail, /limit of 100 bytes of documents is reached: 97 left\. Delete some/u)
-    assert.strictEqual((await server.send("POST", `${at}/documents`, fileOf("two"))).status, 200)
-    const third = await server.send("POST", `${at}/documents`, fileOf("three"))
+    assert.strictEqual((await server.send("POST", `${at}/documents`, fileForm("two"))).status, 200)
+    const third = await server.send("POST", `${at}/documents`, fileForm("three"))
     assert.strictEqual(third.status, 429)
     assert.isNotNull(third.retryAfter)
     const cloned = await server.send("POST", `${at}/clone`, {})

@@ -36,7 +36,7 @@ const openServer = async () => {
 }
 
 /** The tool calls that are stored with the answer. */
-const callsOf = async (servers: string, tool: string) => {
+const storedCalls = async (servers: string, tool: string) => {
   const server = await startDemo({ MCP_SERVERS: servers }, true)
   try {
     const call = caller(server)
@@ -57,25 +57,25 @@ describe("MCP_SERVERS", () => {
       far: { url: `${remote.url}/mcp`, headers: { "x-key": "secret-of-mcp" }, tools: ["echo"], timeout_seconds: 20 }
     }
     for (const tool of ["desk_echo", "far_echo"]) {
-      const calls = await callsOf(JSON.stringify(servers), tool)
+      const calls = await storedCalls(JSON.stringify(servers), tool)
       assert.include(calls, `"${tool}"`)
       assert.include(calls, "You said: ")
     }
     assert.deepStrictEqual([...new Set(remote.keys)], ["secret-of-mcp"])
-    assert.strictEqual(await callsOf(JSON.stringify(servers), "far_look_at"), "null", "it is not wanted")
+    assert.strictEqual(await storedCalls(JSON.stringify(servers), "far_look_at"), "null", "it is not wanted")
   })
 
   it("may be a file, in the form of other clients", { timeout: 60_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "colloquy-mcp-"))
     const file = join(folder, "mcp.json")
     await writeFile(file, JSON.stringify({ mcpServers: { desk: program } }))
-    assert.include(await callsOf(file, "desk_echo"), "You said: ")
+    assert.include(await storedCalls(file, "desk_echo"), "You said: ")
     await rm(folder, { recursive: true })
   })
 
   it("does not keep the server from starting when one of them is away", { timeout: 60_000 }, async () => {
     const away = { gone: { command: join(tmpdir(), "no-such-program") }, desk: program }
-    assert.include(await callsOf(JSON.stringify(away), "desk_echo"), "You said: ")
+    assert.include(await storedCalls(JSON.stringify(away), "desk_echo"), "You said: ")
   })
 
   it(
@@ -177,9 +177,9 @@ describe("MCP_SERVERS", () => {
   )
 
   it("reads the example of the guide, and refuses what is none, without a word of it", async () => {
-    const settingsOf = (text: string) => Effect.runPromise(Effect.result(readSettings({ MCP_SERVERS: text })))
+    const settingsFrom = (text: string) => Effect.runPromise(Effect.result(readSettings({ MCP_SERVERS: text })))
     const guide = await readFile(new URL("../../../docs/standalone-server.md", import.meta.url), "utf8")
-    const example = await settingsOf(/```json\n([^]*?)```/u.exec(guide)?.[1] ?? "")
+    const example = await settingsFrom(/```json\n([^]*?)```/u.exec(guide)?.[1] ?? "")
     if (example._tag === "Failure") return assert.fail(example.failure.message)
     const [files, search] = example.success.mcpServers
     assert.deepInclude(files, { name: "files", command: "npx" })
@@ -197,7 +197,7 @@ describe("MCP_SERVERS", () => {
       '{"a": {"command": "x", "timeout_seconds": "secret"}}'
     ]
     for (const text of wrong) {
-      const refused = await settingsOf(text)
+      const refused = await settingsFrom(text)
       if (refused._tag === "Success") return assert.fail(text)
       assert.include(refused.failure.message, "MCP_SERVERS must be a JSON object")
       assert.notInclude(refused.failure.message, "secret")

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { createServer } from "node:http"
 import { draw } from "../src/demo/DemoPainter.ts"
 import { readSettings, SettingsRefused } from "../src/Settings.ts"
-import { callApi, keyOf, startDemo } from "./TestServer.ts"
+import { callApi, serverKey, startDemo } from "./TestServer.ts"
 import { firstFrame, talk, withHeaders } from "./VoiceTalk.ts"
 
 const searched: Array<string> = []
@@ -23,7 +23,7 @@ const open = async () => {
   const port = typeof address === "object" && address !== null ? address.port : 0
   const server = await startDemo({ SEARXNG_BASE_URL: `http://127.0.0.1:${port}`, VIDEO_POLL_SECONDS: "1" }, true)
   const call = (path: string, body?: object) =>
-    callApi({ api: `${server.url}/api`, key: keyOf(server) }, body === undefined ? "GET" : "POST", path, body)
+    callApi({ api: `${server.url}/api`, key: serverKey(server) }, body === undefined ? "GET" : "POST", path, body)
   return { ...server, call }
 }
 
@@ -81,7 +81,7 @@ describe("pictures and web search of the standalone server", () => {
         video_model_provider: "demo",
         video_model_name: "demo/clip"
       },
-      open: withHeaders({ "x-api-key": keyOf(server) })
+      open: withHeaders({ "x-api-key": serverKey(server) })
     })
     const { thread_id } = await session.heard("session.begin")
     const ask = async (text: string, name: string) => {
@@ -163,7 +163,7 @@ describe("pictures and web search of the standalone server", () => {
     })
     try {
       const call = (method: string, path: string, body?: object) =>
-        callApi({ api: `${routed.url}/api`, key: keyOf(routed) }, method, path, body)
+        callApi({ api: `${routed.url}/api`, key: serverKey(routed) }, method, path, body)
       const { models } = (await call("GET", "/models/image/all?provider=router")).body
       assert.lengthOf(models, 1)
       assert.deepInclude(models[0], {

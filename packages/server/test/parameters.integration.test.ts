@@ -1,7 +1,7 @@
 /** Whatever stands in the path or in the query of a request, the answer is no fault of the server. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { RunningServer } from "../src/Server.ts"
-import { caller, keyOf, startDemo } from "./TestServer.ts"
+import { caller, serverKey, startDemo } from "./TestServer.ts"
 
 /** In the spelling of an address. */
 const oddValues = [
@@ -77,7 +77,7 @@ describe("odd values in addresses", () => {
       for (const [method, path] of left) {
         const response = await fetch(`${server.url}/api${path}`, {
           method: method.toUpperCase(),
-          headers: { "x-api-key": keyOf(server), "content-type": "application/json" },
+          headers: { "x-api-key": serverKey(server), "content-type": "application/json" },
           ...(method === "get" ? {} : { body: "{}" })
         })
         await response.body?.cancel()

@@ -7,13 +7,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { WebSocket } from "ws"
 import { silence, tone } from "../src/demo/DemoSound.ts"
 import { spawnServer } from "./ServerProcess.ts"
-import { keyOf, startDemo } from "./TestServer.ts"
+import { serverKey, startDemo } from "./TestServer.ts"
 import { firstFrame as first, talk, withHeaders } from "./VoiceTalk.ts"
 
 const startHere = async () => {
   const server = await startDemo()
   const api = `${server.url}/api`
-  const key = keyOf(server)
+  const key = serverKey(server)
   const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${api}${path}`, {
       method,
@@ -24,10 +24,10 @@ const startHere = async () => {
     const read: any = await answer.json()
     return { status: answer.status, body: read }
   }
-  return { api, key, call, socket: socketOf(api), [Symbol.asyncDispose]: server.stop }
+  return { api, key, call, socket: socketUrl(api), [Symbol.asyncDispose]: server.stop }
 }
 
-const socketOf = (api: string): string => `${api.replace("http:", "ws:")}/threads/realtime`
+const socketUrl = (api: string): string => `${api.replace("http:", "ws:")}/threads/realtime`
 
 describe("voice on the standalone server", { timeout: 180_000 }, () => {
   it("a spoken turn with a ticket: echoed byte by byte, kept as messages", async () => {
@@ -99,7 +99,7 @@ describe("voice on the standalone server", { timeout: 180_000 }, () => {
       const text = await server.printed(/Documentation: /)
       const api = /listens on (\S+),/.exec(text)?.[1] ?? assert.fail(text)
       const key = /#key=(\S+)/.exec(text)?.[1] ?? assert.fail(text)
-      const session = talk({ url: socketOf(api), first, open: withKey(key) })
+      const session = talk({ url: socketUrl(api), first, open: withKey(key) })
       await session.heard("session.begin")
       session.client.sendText("Hello")
       await session.heard("audio.delta")

@@ -42,7 +42,7 @@ const Stored = Schema.Struct({
   messages: Schema.Array(Schema.Struct({ role: Schema.String, status: Schema.String }))
 })
 
-const threadOf = async (api: string, id: string): Promise<typeof Stored.Type> =>
+const fetchThread = async (api: string, id: string): Promise<typeof Stored.Type> =>
   Schema.decodeUnknownSync(Stored)(await (await fetch(`${api}/threads/${id}`, { headers })).json())
 
 /** The turns of one client on its own thread, as the client sees them. */
@@ -99,7 +99,7 @@ onPostgres((url) => {
       )
       const { api } = servers[0] ?? assert.fail()
       for (const { answered, threadId } of seen) {
-        const { messages } = await threadOf(api, threadId)
+        const { messages } = await fetchThread(api, threadId)
         assert.deepStrictEqual(
           messages.map(({ role, status }) => [role, status]),
           Array.from({ length: answered }, () => [
@@ -134,7 +134,7 @@ onPostgres((url) => {
     await next.text()
     assert.isBelow(performance.now() - killed, (lease + 2) * 1000)
     assert.deepStrictEqual(
-      (await threadOf(other.api, threadId)).messages.map(({ role, status }) => [role, status]),
+      (await fetchThread(other.api, threadId)).messages.map(({ role, status }) => [role, status]),
       [
         ["user", "COMPLETED"],
         ["assistant", "FAILED"],

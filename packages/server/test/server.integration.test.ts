@@ -10,7 +10,7 @@ import { WebSocket } from "ws"
 import { spawnServer } from "./ServerProcess.ts"
 import { startDemo } from "./TestServer.ts"
 
-const folderOf = async () => {
+const scratchFolder = async () => {
   const path = await mkdtemp(join(tmpdir(), "colloquy-server-"))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
@@ -43,7 +43,7 @@ const ask = (api: string, key: string, content: string, stream = false) =>
     body: JSON.stringify({ content, stream })
   })
 
-const statusOf = async (url: string, key: string) => (await fetch(url, { headers: { "x-api-key": key } })).status
+const answerStatus = async (url: string, key: string) => (await fetch(url, { headers: { "x-api-key": key } })).status
 
 describe("a start that cannot work is refused with exit code 1", () => {
   it("every wrong variable in one list, and no value of them", async () => {
@@ -74,7 +74,7 @@ describe("a start that cannot work is refused with exit code 1", () => {
   })
 
   it("a folder that cannot be one", async () => {
-    await using folder = await folderOf()
+    await using folder = await scratchFolder()
     const file = join(folder.path, "file")
     await writeFile(file, "")
     const { code, text } = await refusal({ COLLOQUY_DATA_DIR: join(file, "below") })
@@ -185,7 +185,7 @@ describe("the terminal", () => {
 
 describe("the standalone server", () => {
   it("makes one key, keeps threads over a restart, and settles the turn that a signal meets", async () => {
-    await using folder = await folderOf()
+    await using folder = await scratchFolder()
     const environment = { COLLOQUY_DATA_DIR: join(folder.path, "new", "data"), PORT: "0", DRAIN_SECONDS: "3" }
     let key = ""
     {
@@ -193,13 +193,13 @@ describe("the standalone server", () => {
       const started = addresses(await server.printed(/Documentation/))
       key = started.key ?? assert.fail("no key was printed")
       assert.strictEqual(started.page, `${new URL(started.api).origin}/#key=${key}`)
-      assert.strictEqual(await statusOf(`${new URL(started.api).origin}/healthz`, ""), 200)
-      assert.strictEqual(await statusOf(`${new URL(started.api).origin}/readyz`, ""), 200)
+      assert.strictEqual(await answerStatus(`${new URL(started.api).origin}/healthz`, ""), 200)
+      assert.strictEqual(await answerStatus(`${new URL(started.api).origin}/readyz`, ""), 200)
       for (const path of ["/healthz", "/readyz"]) {
         const { headers } = await fetch(new URL(path, started.api))
         assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
       }
-      assert.strictEqual(await statusOf(`${started.api}/threads`, "another"), 401)
+      assert.strictEqual(await answerStatus(`${started.api}/threads`, "another"), 401)
 
       const held = await refusal(environment)
       assert.strictEqual(held.code, 1)
@@ -267,7 +267,7 @@ describe("the standalone server", () => {
       await (await fetch(`${started.api}/threads`, { headers: { "x-api-key": "key-of-b-01234567" } })).json()
     )
     assert.strictEqual(length, 0)
-    assert.strictEqual(await statusOf(`${started.api}/threads`, "key-c"), 401)
+    assert.strictEqual(await answerStatus(`${started.api}/threads`, "key-c"), 401)
 
     const stream = await ask(started.api, "key-of-a-01234567", "count to 1000", true)
     server.child.kill("SIGTERM")

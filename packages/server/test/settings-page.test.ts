@@ -6,7 +6,7 @@ import { vendors } from "../src/Vendors.ts"
 
 type Any = Pick<Variable<unknown>, "name" | "fallback" | "unit" | "usual" | "about">
 
-const usualOf = ({ fallback, unit, usual }: Any): string => {
+const defaultText = ({ fallback, unit, usual }: Any): string => {
   if (usual !== null) return usual
   if (fallback === null || fallback === "") return "–"
   return `\`${JSON.stringify(fallback).replaceAll('"', "")}\`${unit === null ? "" : ` ${unit}`}`
@@ -16,7 +16,7 @@ const table = (all: ReadonlyArray<Any>): string =>
   [
     "| variable | default | what it is |",
     "|---|---|---|",
-    ...all.map((each) => `| \`${each.name}\` | ${usualOf(each)} | ${each.about} |`)
+    ...all.map((each) => `| \`${each.name}\` | ${defaultText(each)} | ${each.about} |`)
   ].join("\n")
 
 const ofVendors = [...vendors].map(([name, { about }]) => vendorVariables(name, about))

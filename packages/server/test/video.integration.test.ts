@@ -6,12 +6,12 @@ import * as Scope from "effect/Scope"
 import * as VideoServer from "../../adapters/test/providers/VideoServer.ts"
 import { demoClip } from "../src/demo/DemoVideo.ts"
 import type { Environment } from "../src/Settings.ts"
-import { callApi, keyOf, startDemo } from "./TestServer.ts"
+import { callApi, serverKey, startDemo } from "./TestServer.ts"
 
 const open = async (vendors: Environment) => {
   const server = await startDemo({ VIDEO_POLL_SECONDS: "1", ...vendors })
   const call = (path: string, body?: object) =>
-    callApi({ api: `${server.url}/api`, key: keyOf(server) }, body === undefined ? "GET" : "POST", path, body)
+    callApi({ api: `${server.url}/api`, key: serverKey(server) }, body === undefined ? "GET" : "POST", path, body)
   return { ...server, call }
 }
 

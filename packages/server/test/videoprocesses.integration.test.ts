@@ -9,7 +9,7 @@ import { onPostgres } from "../../../test/databases.ts"
 import { scratchDatabase } from "./ScratchDatabase.ts"
 import { spawnServer } from "./ServerProcess.ts"
 import { callApi } from "./TestServer.ts"
-import { clip, cost, jobOf, modelName, openVendor, type Stage, stages } from "./VideoVendor.ts"
+import { clip, cost, jobId, modelName, openVendor, type Stage, stages } from "./VideoVendor.ts"
 
 const key = "key-of-ada-0123456"
 
@@ -110,9 +110,9 @@ onPostgres((url) => {
       await using first = await open("sk-first", database.url, vendor.baseUrl, goOn)
       const places = await Promise.all(stages.map((stage) => first.begin(stage)))
       for (const stage of stages) assert.strictEqual(await vendor.held(stage), first.name)
-      const documentsOf = async (server: typeof first, stage: Stage) =>
+      const stageDocuments = async (server: typeof first, stage: Stage) =>
         server.get(`/threads/${places.find((place) => place.stage === stage)?.threadId}/documents`)
-      const [stored] = await documentsOf(first, "stored")
+      const [stored] = await stageDocuments(first, "stored")
       await first.kill()
 
       vendor.release("submit", "polling", "stored")
@@ -130,7 +130,7 @@ onPostgres((url) => {
 
       await followUpsDone(database.url, 3)
       for (const stage of stages) {
-        const documents = await documentsOf(last, stage)
+        const documents = await stageDocuments(last, stage)
         const { metadata_: metadata } = await last.get(
           `/threads/${places.find((place) => place.stage === stage)?.threadId}`
         )
@@ -150,9 +150,9 @@ onPostgres((url) => {
         assert.lengthOf(documents, 1, stage)
         assert.deepStrictEqual(await last.bytes(documents[0].document_id), clip)
         assert.lengthOf(metadata.video_jobs, 1)
-        assert.deepInclude(metadata.video_jobs[0], { job_id: jobOf(stage), status: "completed", cost_usd: cost })
+        assert.deepInclude(metadata.video_jobs[0], { job_id: jobId(stage), status: "completed", cost_usd: cost })
       }
-      assert.strictEqual((await documentsOf(last, "stored"))[0].document_id, stored.document_id)
+      assert.strictEqual((await stageDocuments(last, "stored"))[0].document_id, stored.document_id)
       assert.sameMembers(
         vendor.orders.map(({ at, key: by }) => `${at} ${by}`),
         stages.map((stage) => `${stage} ${first.name}`)
@@ -180,7 +180,7 @@ onPostgres((url) => {
       assert.match(end.error, /Look at the thread before you send the message again/u)
       const { metadata_: metadata } = await second.get(`/threads/${threadId}`)
       assert.deepStrictEqual(metadata.video_jobs, [
-        { job_id: jobOf("polling"), run_id: runId, model: modelName, status: "pending", cost_usd: null }
+        { job_id: jobId("polling"), run_id: runId, model: modelName, status: "pending", cost_usd: null }
       ])
       assert.deepStrictEqual(await second.get(`/threads/${threadId}/documents`), [])
       assert.lengthOf(vendor.orders, 1)

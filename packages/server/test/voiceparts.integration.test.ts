@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import { WebSocketServer } from "ws"
 import { SettingsRefused } from "../src/Settings.ts"
-import { keyOf, startDemo } from "./TestServer.ts"
+import { serverKey, startDemo } from "./TestServer.ts"
 import { talk, withHeaders } from "./VoiceTalk.ts"
 
 /** A machine of the operator: it writes down and speaks over HTTP, and listens over a socket. */
@@ -67,7 +67,7 @@ describe("voices from parts on the standalone server", { timeout: 120_000 }, () 
         const session = talk({
           url: `${server.url.replace("http:", "ws:")}/api/threads/realtime`,
           first: { provider: "parts", model: "house" },
-          open: withHeaders({ "x-api-key": keyOf(server) })
+          open: withHeaders({ "x-api-key": serverKey(server) })
         })
         await session.heard("session.begin")
         session.client.sendAudio(loud)
@@ -97,7 +97,7 @@ describe("voices from parts on the standalone server", { timeout: 120_000 }, () 
       const session = talk({
         url: `${server.url.replace("http:", "ws:")}/api/threads/realtime`,
         first: { provider: "provider_a", model: "gpt-realtime" },
-        open: withHeaders({ "x-api-key": keyOf(server) })
+        open: withHeaders({ "x-api-key": serverKey(server) })
       })
       await session.heard("session.begin")
       session.client.sendAudio(Buffer.concat([loud, Buffer.alloc(600 * 48)]))

@@ -34,8 +34,9 @@ const open = async (databaseUrl: string) => {
   return { call, session, openAi, withTicket, server, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
 }
 
-const contentsOf = (body: { readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }> }) =>
-  body.messages.map(({ content, role }) => [role, content])
+const rolesAndContents = (body: {
+  readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }>
+}) => body.messages.map(({ content, role }) => [role, content])
 
 onPostgres((url) => {
   it(
@@ -100,7 +101,7 @@ onPostgres((url) => {
       first.typed("One")
       const { conversation } = await first.next("conversation.created")
       await first.next("response.done")
-      const kept = async () => contentsOf((await two.call("GET", `/threads/${conversation.id}`)).body)
+      const kept = async () => rolesAndContents((await two.call("GET", `/threads/${conversation.id}`)).body)
       await until(async () => (await kept()).length >= 2)
       one.server.child.kill("SIGKILL")
       assert.strictEqual(await first.closed(), 1006)
@@ -135,7 +136,7 @@ onPostgres((url) => {
       const { thread_id } = await first.heard("session.begin")
       first.client.sendText("One")
       await first.heard("response.done")
-      const kept = async () => contentsOf((await two.call("GET", `/threads/${thread_id}`)).body)
+      const kept = async () => rolesAndContents((await two.call("GET", `/threads/${thread_id}`)).body)
       await until(async () => (await kept()).length >= 2)
       first.client.sendText("Two")
       const before = first.events.length

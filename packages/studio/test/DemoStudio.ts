@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import type { Launch } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 interface DemoStudio {
   readonly browser: Browser
@@ -18,7 +18,7 @@ export const shareDemo = (launch: Launch, use: (opened: DemoStudio) => void): vo
   beforeAll(async () => {
     const server = await startDemo()
     const browser = await launch()
-    opened = { browser, server, address: `${server.url}/#key=${keyOf(server)}` }
+    opened = { browser, server, address: `${server.url}/#key=${serverKey(server)}` }
     use(opened)
   })
   afterAll(async () => {

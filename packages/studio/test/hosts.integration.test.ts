@@ -18,7 +18,7 @@ import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
 import { faults, finished, lastText, say, soon, visit } from "./StudioVisit.ts"
 
-const userOf = (cookie: string | null | undefined): string | null =>
+const cookieUser = (cookie: string | null | undefined): string | null =>
   /(?:^|; )user=(\w+)/u.exec(cookie ?? "")?.[1] ?? null
 
 /** The API as a host of web requests mounts it, or one of messages of Node. */
@@ -26,13 +26,13 @@ const webApi = () =>
   webHandler({
     kernel: demoKernel,
     basePath: "/ai",
-    authenticate: ({ source }: HostCredentials<Request>) => userOf(source.headers.get("cookie"))
+    authenticate: ({ source }: HostCredentials<Request>) => cookieUser(source.headers.get("cookie"))
   })
 const nodeApi = () =>
   webHandler({
     kernel: demoKernel,
     basePath: "/ai",
-    authenticate: ({ source }: HostCredentials<IncomingMessage>) => userOf(source.headers.cookie)
+    authenticate: ({ source }: HostCredentials<IncomingMessage>) => cookieUser(source.headers.cookie)
   })
 
 interface Host {
@@ -41,7 +41,7 @@ interface Host {
 }
 
 const isStaff = ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }) =>
-  userOf(headers["cookie"]) !== null
+  cookieUser(headers["cookie"]) !== null
 
 const hosts: Readonly<Record<string, () => Promise<Host>>> = {
   Express: async () => {
@@ -54,7 +54,7 @@ const hosts: Readonly<Record<string, () => Promise<Host>>> = {
   Fastify: async () => {
     const api = nodeApi()
     const app = fastify()
-    const isKnown = ({ source }: HostRequest<FastifyRequest>) => userOf(source.headers.cookie) !== null
+    const isKnown = ({ source }: HostRequest<FastifyRequest>) => cookieUser(source.headers.cookie) !== null
     const page = studio({ ai: api, basePath: "/admin/studio", authorize: isKnown })
     await app.register(async (scope) => {
       scope.removeAllContentTypeParsers()
@@ -77,7 +77,7 @@ const hosts: Readonly<Record<string, () => Promise<Host>>> = {
   Hono: async () => {
     const api = webApi()
     const app = new Hono()
-    const isKnown = ({ source }: HostRequest<Context>) => userOf(source.req.header("cookie")) !== null
+    const isKnown = ({ source }: HostRequest<Context>) => cookieUser(source.req.header("cookie")) !== null
     const page = studio({ ai: api, basePath: "/admin/studio", authorize: isKnown })
     const show = (context: Context) => page.handler(withSource(context.req.raw, context))
     app.all("/ai/*", (context) => api.handler(withSource(context.req.raw, context.req.raw)))

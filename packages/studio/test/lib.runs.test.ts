@@ -204,7 +204,7 @@ describe("the film of a turn", () => {
   })
 
   it("puts what a provider refused to the call that had begun last, also when it was noted after its end", () => {
-    const stepOf = (kind: "model" | "tool", started_at: string | null) => ({
+    const makeStep = (kind: "model" | "tool", started_at: string | null) => ({
       kind,
       name: "x",
       tool_call_id: null,
@@ -225,7 +225,12 @@ describe("the film of a turn", () => {
       said: null
     })
     const [first, second, third] = ["2026-03-20T10:00:00.000Z", "2026-03-20T10:00:01.000Z", "2026-03-20T10:00:02.000Z"]
-    const called = [stepOf("model", first), stepOf("tool", second), stepOf("model", third), stepOf("model", null)]
+    const called = [
+      makeStep("model", first),
+      makeStep("tool", second),
+      makeStep("model", third),
+      makeStep("model", null)
+    ]
     const failures = [failure("2026-03-20T10:00:01.500Z"), failure("2026-03-20T10:00:02.001Z"), failure(null)]
     const found = called.map((_, number) => stepFailures({ failures, steps: called }, number))
     assert.deepStrictEqual(found, [failures.slice(0, 1), [], failures.slice(1, 2), []])

@@ -39,7 +39,7 @@ const message = (patch: Partial<StoredMessage>): StoredMessage => ({
 const question = message({ message_id: "m1", role: "user", content: "What time is it?" })
 const times = { pause_ms: 300, transcript_ms: 100, first_token_ms: 250, first_sentence_ms: 600, first_sound_ms: 1000 }
 
-const turnOf = (metadata_: StoredMessage["metadata_"]) =>
+const turnWith = (metadata_: StoredMessage["metadata_"]) =>
   spokenTurn("t1", [question, message({ metadata_ }), message({ message_id: "m3", role: "user" })], "m2")
 
 describe("a spoken turn", () => {
@@ -50,7 +50,7 @@ describe("a spoken turn", () => {
     ["no metadata", null, {}, null, null]
   ] as const)
     it(`has the lanes of the known times: ${name}`, () => {
-      const turn = turnOf(metadata)
+      const turn = turnWith(metadata)
       const stages = turn?.stages ?? []
       const { bars, total } = makeChart(stages, 0)
       const drawn = makeLanes(bars).map(({ bars: own, lane }) => [
@@ -85,7 +85,7 @@ describe("a spoken turn", () => {
 
   it("has an address of its own, which imported answers have not; there is none without its message", () => {
     assert.strictEqual(turnId(storedAnswer(message({}))), "spoken-m2")
-    assert.strictEqual(turnOf(null)?.runId, "spoken-m2")
+    assert.strictEqual(turnWith(null)?.runId, "spoken-m2")
     assert.strictEqual(turnId(storedAnswer(message({ run_id: "r1" }))), "r1")
     assert.isNull(turnId(storedAnswer(message({ imported: true }))))
     assert.isNull(turnId(emptyAnswer))

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
-import { callApi, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { callApi, serverKey, startDemo } from "../../server/test/TestServer.ts"
 import {
   choose,
   faults,
@@ -34,7 +34,7 @@ const open = (options: Options = {}) => {
 /** A host before the standalone server, which has every room. */
 const openWhole = async (options: Options) => {
   const demo = await startDemo()
-  const headers = { "x-api-key": keyOf(demo) }
+  const headers = { "x-api-key": serverKey(demo) }
   const pass: RequestHandler = (message, response) => {
     const address = demo.url + message.originalUrl
     const passed = request(

@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { answers, faults, finished, lastAnswer, lastText, makeAssistant, say, soon, visit } from "./StudioVisit.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 /** A tool server whose every call waits for an approval. */
 const toolServer = {
@@ -19,7 +19,7 @@ const toolServer = {
   }
 }
 
-const threadOf = (page: Page): string => new URL(page.url()).hash.split("/")[2] ?? ""
+const shownThread = (page: Page): string => new URL(page.url()).hash.split("/")[2] ?? ""
 
 inChromium((launch) => {
   let browser: Browser
@@ -28,7 +28,7 @@ inChromium((launch) => {
   beforeAll(async () => {
     server = await startDemo({ MCP_SERVERS: JSON.stringify(toolServer) })
     browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
+    address = `${server.url}/#key=${serverKey(server)}`
   })
   afterAll(async () => {
     await browser.close()
@@ -61,18 +61,18 @@ inChromium((launch) => {
       await say(page, "What time is it?")
       await finished(page)
       const first = (await lastText(page).last().textContent()) ?? "?"
-      const thread = threadOf(page)
+      const thread = shownThread(page)
       await lastAnswer(page).getByRole("button", { name: "Try again" }).click()
       await page.getByText("What was here before is kept").waitFor()
       await finished(page)
       await soon(page, async () => assert.strictEqual(await answers(page).count(), 1))
       await soon(page, async () => assert.strictEqual(await page.locator(".question").count(), 1))
       await soon(page, async () => assert.notStrictEqual(await lastText(page).last().textContent(), first))
-      await soon(page, async () => assert.strictEqual(threadOf(page), thread))
+      await soon(page, async () => assert.strictEqual(shownThread(page), thread))
       assert.deepStrictEqual(await faults(page), [], "kept")
       await page.getByRole("link", { name: "open it as it was" }).click()
       await lastText(page).last().filter({ hasText: first }).waitFor()
-      await soon(page, async () => assert.notStrictEqual(threadOf(page), thread))
+      await soon(page, async () => assert.notStrictEqual(shownThread(page), thread))
       await page.goBack()
       await answers(page).getByText(first).waitFor({ state: "detached" })
       assert.strictEqual((await caller(server)("GET", `/threads/${thread}`)).messages.length, 2)
@@ -150,15 +150,15 @@ inChromium((launch) => {
       await say(page, `count to ${to}`)
       await finished(page, index + 1)
     }
-    const thread = threadOf(page)
+    const thread = shownThread(page)
     await answers(page).first().hover()
     await answers(page).first().getByRole("button", { name: "Fork the conversation here" }).click()
     await page.getByRole("link", { name: "a fork of “count to 2”" }).waitFor()
     await soon(page, async () => assert.strictEqual(await answers(page).count(), 1))
-    await soon(page, async () => assert.notStrictEqual(threadOf(page), thread))
+    await soon(page, async () => assert.notStrictEqual(shownThread(page), thread))
     await page.getByRole("link", { name: "a fork of “count to 2”" }).click()
     await answers(page).nth(2).waitFor()
-    await soon(page, async () => assert.strictEqual(threadOf(page), thread))
+    await soon(page, async () => assert.strictEqual(shownThread(page), thread))
     await answers(page).nth(1).hover()
     await answers(page).nth(1).getByRole("button", { name: "Rewind to this answer" }).click()
     await page.getByText("What was here before is kept").waitFor()
@@ -221,7 +221,7 @@ inChromium((launch) => {
           required: ["seats"]
         }
       }
-      await page.route(`**/threads/${threadOf(page)}`, async (route) => {
+      await page.route(`**/threads/${shownThread(page)}`, async (route) => {
         const answer = await route.fetch()
         const thread = await answer.json()
         for (const call of thread.messages.at(-1).tool_calls) call.question = question
@@ -248,10 +248,10 @@ inChromium((launch) => {
       await say(page, "Please use tools_echo")
       await approval(page).waitFor()
       const call = caller(server)
-      const { messages } = await call("GET", `/threads/${threadOf(page)}`)
+      const { messages } = await call("GET", `/threads/${shownThread(page)}`)
       const { run_id, tool_calls } = messages.at(-1)
       const approvals = [{ tool_call_id: tool_calls[0].id, decision: "reject", reason: "too late" }]
-      await call("POST", `/threads/${threadOf(page)}/runs/${run_id}/approvals`, { approvals })
+      await call("POST", `/threads/${shownThread(page)}/runs/${run_id}/approvals`, { approvals })
       await approval(page).getByRole("button", { name: "Approve" }).click()
       const alert = page.getByRole("alert")
       await alert.getByText("Somebody else was first.").waitFor()

@@ -18,7 +18,7 @@ import {
   visit,
   soon
 } from "./StudioVisit.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 const weather = {
   type: "function",
@@ -45,7 +45,7 @@ inChromium((launch) => {
     // The second provider is one that nobody answers for: port 9 of this machine discards or refuses.
     server = await startDemo({ VLLM_BASE_URL: "http://127.0.0.1:9/v1" })
     browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
+    address = `${server.url}/#key=${serverKey(server)}`
   })
   afterAll(async () => {
     await browser.close()
@@ -421,7 +421,7 @@ inChromium((launch) => {
       const said = (await lastText(page).last().textContent()) ?? "?"
       const elsewhere = await startDemo()
       try {
-        await using stranger = await visit(browser, `${elsewhere.url}/#key=${keyOf(elsewhere)}`)
+        await using stranger = await visit(browser, `${elsewhere.url}/#key=${serverKey(elsewhere)}`)
         await stranger.page.locator("main .composer").waitFor()
         const open = async (buffer: Buffer) => {
           const [chooser] = await Promise.all([
@@ -476,7 +476,7 @@ inChromium((launch) => {
     await using visitor = await visit(browser, `${server.url}/#key=wrong`)
     const { page } = visitor
     await page.getByRole("alert").getByText("Invalid or missing API key").waitFor()
-    await page.getByLabel("Key", { exact: true }).fill(keyOf(server))
+    await page.getByLabel("Key", { exact: true }).fill(serverKey(server))
     await page.getByRole("button", { name: "Go" }).click()
     await page.getByRole("button", { name: "New thread" }).waitFor()
     await page.getByRole("button", { name: "New assistant" }).click()

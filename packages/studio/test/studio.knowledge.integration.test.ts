@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 import { faults, openRoom, soon, visit } from "./StudioVisit.ts"
 
 inChromium((launch) => {
@@ -16,7 +16,7 @@ inChromium((launch) => {
   beforeAll(async () => {
     server = await startDemo({ WEBHOOK_PRIVATE_ADDRESSES: "true" })
     browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
+    address = `${server.url}/#key=${serverKey(server)}`
     call = caller(server)
   })
   afterAll(async () => {
@@ -213,7 +213,7 @@ inChromium((launch) => {
       form.set("file", new File(["The keeper of Fanø is called Marguerite."], "guide.md", { type: "text/markdown" }))
       await fetch(`${server.url}/api/assistants/${id}/documents`, {
         method: "POST",
-        headers: { "x-api-key": keyOf(server) },
+        headers: { "x-api-key": serverKey(server) },
         body: form
       })
       await using visitor = await visit(browser, address)

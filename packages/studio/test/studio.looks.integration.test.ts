@@ -23,7 +23,7 @@ import {
   soon
 } from "./StudioVisit.ts"
 import { shareDemo } from "./DemoStudio.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 /** The contrast of a colour to its background, as WCAG computes it. Runs in the page. */
 const contrasts = `(selector, property) => {
@@ -37,7 +37,7 @@ const contrasts = `(selector, property) => {
   })
 }`
 
-const contrastOf = (page: Page, selector: string, property = "borderTopColor") =>
+const measureContrasts = (page: Page, selector: string, property = "borderTopColor") =>
   page.evaluate<ReadonlyArray<{ readonly what: string; readonly contrast: number }>>(
     `(${contrasts})(${JSON.stringify(selector)}, ${JSON.stringify(property)})`
   )
@@ -131,7 +131,10 @@ inChromium((launch) => {
         await finished(page, 3)
         await inBoth(page, async () => {
           assert.deepStrictEqual(await faults(page), [], "talk")
-          for (const { contrast, what } of await contrastOf(page, "input, .field, textarea:not(.field *), select"))
+          for (const { contrast, what } of await measureContrasts(
+            page,
+            "input, .field, textarea:not(.field *), select"
+          ))
             assert.isAtLeast(contrast, 3, what)
         })
         await page.getByRole("button", { name: "Options" }).click()
@@ -143,14 +146,14 @@ inChromium((launch) => {
         await page.getByRole("tab", { name: "Log" }).click()
         await inBoth(page, async () => {
           assert.deepStrictEqual(await faults(page), [], "log")
-          const selected = await contrastOf(page, "[role=tab][aria-selected=true]", "borderBottomColor")
+          const selected = await measureContrasts(page, "[role=tab][aria-selected=true]", "borderBottomColor")
           for (const { contrast, what } of selected) assert.isAtLeast(contrast, 3, what)
         })
         await page.getByRole("button", { name: "Close the panel" }).click()
         await lists()
         await inBoth(page, async () => {
           assert.deepStrictEqual(await faults(page), [], "lists")
-          const marks = await contrastOf(page, ".item.current .open", "borderLeftColor")
+          const marks = await measureContrasts(page, ".item.current .open", "borderLeftColor")
           assert.isAtLeast(marks.length, 2)
           for (const { contrast, what } of marks) assert.isAtLeast(contrast, 3, what)
         })
@@ -239,7 +242,7 @@ inChromium((launch) => {
   })
 
   it("shows two hundred messages, and follows the newest", async () => {
-    const key = keyOf(server)
+    const key = serverKey(server)
     const call = caller(server)
     const post = (path: string, body: object) => call("POST", path, body)
     const { assistant_id } = await post("/assistants", { name: "Long" })
@@ -292,7 +295,7 @@ inChromium((launch) => {
   it("works with the keyboard alone, also where the API is at the root", async () => {
     const own = await startDemo({ BASE_PATH: "" })
     try {
-      await using visitor = await visit(browser, `${own.url}/#key=${keyOf(own)}`)
+      await using visitor = await visit(browser, `${own.url}/#key=${serverKey(own)}`)
       const { page } = visitor
       const press = async (...names: ReadonlyArray<string>) => {
         for (const name of names) await page.keyboard.press(name)

@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { faults, finished, makeAssistant, say, soon, visit } from "./StudioVisit.ts"
-import { keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 const engine = createServer((_request, response) => {
   response.setHeader("content-type", "application/json")
@@ -45,7 +45,7 @@ inChromium((launch) => {
     "shows a picture, plays a video and lists the sources of an answer, while it is made and after a reload",
     { timeout: 180_000 },
     async () => {
-      await using visitor = await visit(browser, `${server.url}/#key=${keyOf(server)}`)
+      await using visitor = await visit(browser, `${server.url}/#key=${serverKey(server)}`)
       const { page } = visitor
       await makeAssistant(page, { name: "Maker" })
       await page.getByRole("button", { name: "Options" }).click()

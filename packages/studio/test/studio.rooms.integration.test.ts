@@ -19,7 +19,7 @@ import {
   speakInto,
   visit
 } from "./StudioVisit.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 /** A second of silence: frames of MPEG 1, layer 3, 128 kbit/s at 44.1 kHz. */
 const silentMp3 = Buffer.concat(
@@ -43,7 +43,7 @@ inChromium((launch) => {
     folder = await mkdtemp(join(tmpdir(), "studio-voice-"))
     server = await startDemo()
     browser = await launch([...(await speakInto(folder)), "--autoplay-policy=no-user-gesture-required"])
-    address = `${server.url}/#key=${keyOf(server)}`
+    address = `${server.url}/#key=${serverKey(server)}`
   })
   afterAll(async () => {
     await browser.close()
@@ -276,7 +276,7 @@ inChromium((launch) => {
       DEFAULT_MODEL_NAME: "demo-1"
     })
     try {
-      await using visitor = await visit(browser, `${own.url}/#key=${keyOf(own)}`)
+      await using visitor = await visit(browser, `${own.url}/#key=${serverKey(own)}`)
       const { page } = visitor
       await makeAssistant(page, { name: "Ada" })
       await page.getByRole("button", { name: "Options" }).click()
@@ -384,7 +384,7 @@ inChromium((launch) => {
       assert.isAtLeast(keys.length, 1)
       for (const each of keys) {
         assert.include(each, "?ticket=")
-        assert.notInclude(each, keyOf(server))
+        assert.notInclude(each, serverKey(server))
       }
       assert.deepStrictEqual(visitor.complaints, [])
     })

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 import { choose, faults, openRoom, slowdown, soon, visit } from "./StudioVisit.ts"
 
 /** A tool server whose echo waits for an approval. */
@@ -28,7 +28,7 @@ inChromium((launch) => {
   beforeAll(async () => {
     server = await startDemo({ MCP_SERVERS: JSON.stringify({ desk }) })
     browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
+    address = `${server.url}/#key=${serverKey(server)}`
     call = caller(server)
     assistantId = (await call("POST", "/assistants", { name: "Ada", tools: [weather] })).assistant_id
   })
@@ -190,7 +190,7 @@ inChromium((launch) => {
       await model.getByText("As a request").click()
       await model.getByText("$COLLOQUY_API_KEY").first().waitFor()
       await soon(page, async () => assert.include(await model.innerText(), "$COLLOQUY_API_KEY"))
-      await soon(page, async () => assert.notInclude(await model.innerText(), keyOf(server)))
+      await soon(page, async () => assert.notInclude(await model.innerText(), serverKey(server)))
       await model.getByRole("button", { name: /All .* messages of the prompt/u }).click()
       const panel = page.getByRole("tabpanel")
       await panel.getByLabel("Model call").waitFor()

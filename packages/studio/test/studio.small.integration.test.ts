@@ -6,7 +6,7 @@ import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { choose, faults, finished, lastAnswer, makeAssistant, openRoom, say, soon, visit } from "./StudioVisit.ts"
 import { shareDemo } from "./DemoStudio.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {
   let browser: Browser
@@ -121,14 +121,14 @@ inChromium((launch) => {
     it("that is revoked is said to be, refused after seconds, and the page asks for another one", async () => {
       const own = await startDemo()
       try {
-        await using visitor = await visit(browser, `${own.url}/#key=${keyOf(own)}`)
+        await using visitor = await visit(browser, `${own.url}/#key=${serverKey(own)}`)
         const { page } = visitor
         await choose(page, "Usage and limits")
         await page.getByRole("link", { name: "Keys", exact: true }).click()
         await page.getByRole("button", { name: "Revoke first start" }).click()
         await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click()
         await page.getByRole("list", { name: "Keys" }).getByText("revoked").waitFor()
-        const headers = { "x-api-key": keyOf(own) }
+        const headers = { "x-api-key": serverKey(own) }
         // The server remembers a key for a few seconds.
         await soon(page, async () =>
           assert.strictEqual((await fetch(`${own.url}/api/assistants`, { headers })).status, 401)

@@ -17,7 +17,7 @@ import {
   soon
 } from "./StudioVisit.ts"
 import { shareDemo } from "./DemoStudio.ts"
-import { caller, keyOf } from "../../server/test/TestServer.ts"
+import { caller, serverKey } from "../../server/test/TestServer.ts"
 
 const modelOfThread = (page: Page) => page.getByRole("combobox", { name: "Model for this thread" })
 
@@ -265,9 +265,9 @@ inChromium((launch) => {
       const dialog = page.getByRole("dialog", { name: "Use another API key?" })
       await dialog.waitFor()
       await soon(page, async () => assert.notInclude(page.url(), "key="))
-      await soon(page, async () => assert.strictEqual(await kept(), keyOf(server)))
+      await soon(page, async () => assert.strictEqual(await kept(), serverKey(server)))
       await dialog.getByRole("button", { name: "Keep mine" }).click()
-      await soon(page, async () => assert.strictEqual(await kept(), keyOf(server)))
+      await soon(page, async () => assert.strictEqual(await kept(), serverKey(server)))
       await page.goto("about:blank")
       await page.goto(`${server.url}/#key=somebody-elses-key`)
       await dialog.getByRole("button", { name: "Use the other key" }).click()

@@ -5,7 +5,7 @@ import * as Http from "node:http"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { caller, serverKey, startDemo } from "../../server/test/TestServer.ts"
 import { faults, finished, lastAnswer, makeAssistant, openRoom, say, soon, visit } from "./StudioVisit.ts"
 
 /** A vendor whose answers follow the instructions: with "Look it up" it knows days, with "Wait" it answers when it is let go. */
@@ -66,7 +66,7 @@ inChromium((launch) => {
       ONLINE_SCORING: JSON.stringify({ share: 1, expectations: [{ kind: "contains", text: "2" }] })
     })
     browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
+    address = `${server.url}/#key=${serverKey(server)}`
     call = caller(server)
   })
   afterAll(async () => {
@@ -260,7 +260,7 @@ inChromium((launch) => {
         await call("POST", "/evals/cases", { question, assistant_id, tags: ["slow"] })
       await using visitor = await visit(browser, `${server.url}/#/tests/experiments/new/slow`)
       const { page } = visitor
-      await page.evaluate(`localStorage.setItem("colloquy-key", ${JSON.stringify(keyOf(server))})`)
+      await page.evaluate(`localStorage.setItem("colloquy-key", ${JSON.stringify(serverKey(server))})`)
       await page.reload()
       const form = page.getByRole("form", { name: "New experiment" })
       await form.getByRole("button", { name: "Remove variant 2" }).click()

@@ -3,14 +3,14 @@ import { assert, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import { inChromium } from "../../../test/browser.ts"
 import { choose, faults, finished, lastAnswer, makeAssistant, say, soon, visit } from "./StudioVisit.ts"
-import { keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { serverKey, startDemo } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {
   it("shows usage and limits, and says where there is none", async () => {
     const server = await startDemo({ LIMITS: '{"documents": 7, "usd_per_day": null}' })
     const browser = await launch([])
     try {
-      await using visitor = await visit(browser, `${server.url}/#key=${keyOf(server)}`)
+      await using visitor = await visit(browser, `${server.url}/#key=${serverKey(server)}`)
       const { page } = visitor
       await choose(page, "Usage and limits")
       const shown = page.locator("dl.usage")
@@ -42,7 +42,7 @@ inChromium((launch) => {
     const server = await startDemo({ LIMITS: '{"tokens_per_day": 60}' })
     const browser = await launch([])
     try {
-      await using visitor = await visit(browser, `${server.url}/#key=${keyOf(server)}`)
+      await using visitor = await visit(browser, `${server.url}/#key=${serverKey(server)}`)
       const { page } = visitor
       await makeAssistant(page, { name: "Frugal" })
       await say(page, "count to 40")
@@ -81,7 +81,7 @@ inChromium((launch) => {
     })
     const browser = await launch([])
     try {
-      await using visitor = await visit(browser, `${server.url}/#key=${keyOf(server)}`)
+      await using visitor = await visit(browser, `${server.url}/#key=${serverKey(server)}`)
       const { page } = visitor
       const heard: Array<string> = []
       page.on("response", (response) => {

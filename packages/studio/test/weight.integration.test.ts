@@ -20,7 +20,7 @@ inChromium((launch) => {
       `performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith("/api") && !path.endsWith(".woff2"))`
     )
 
-  const sizeOf = async (paths: Iterable<string>): Promise<number> => {
+  const compressedSize = async (paths: Iterable<string>): Promise<number> => {
     let size = 0
     for (const path of new Set(paths)) {
       const response = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } })
@@ -37,7 +37,7 @@ inChromium((launch) => {
   const weigh = async (page: Page): Promise<number> => {
     const paths = [await page.evaluate<string>("location.pathname"), ...(await loadedBy(page))]
     assert.isAbove(paths.length, 20)
-    return sizeOf(paths)
+    return compressedSize(paths)
   }
 
   // The first test, while there is no thread: an answer that is still being drawn would load files beside those of the room.
@@ -50,7 +50,7 @@ inChromium((launch) => {
       await visitor.page.getByRole("heading", { name: room === "Voice" ? /^Talk to/ : room, exact: true }).waitFor()
       const more = [...new Set(await loadedBy(visitor.page))].filter((path) => !before.has(path))
       assert.isAbove(more.length, 3, room)
-      assert.isAtMost(await sizeOf(more), 40_000, room)
+      assert.isAtMost(await compressedSize(more), 40_000, room)
     }
   })
 

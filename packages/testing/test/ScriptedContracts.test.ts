@@ -25,14 +25,14 @@ import {
 } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 
-const stepOf = (answer: ChatAnswer): ScriptStep => {
+const answerStep = (answer: ChatAnswer): ScriptStep => {
   if ("refusesWith" in answer) return fail(answer.refusesWith, { retryAfterMillis: 7000 })
   const { breaksAfter, says } = answer
-  const beats = says.slice(0, breaksAfter).map((said) => beatsOf(said, says))
+  const beats = says.slice(0, breaksAfter).map((said) => saidBeats(said, says))
   return [...beats, cut]
 }
 
-const beatsOf = (said: Said, says: ReadonlyArray<Said>) => {
+const saidBeats = (said: Said, says: ReadonlyArray<Said>) => {
   if ("text" in said) return [say(said.text)]
   if ("reasoning" in said) return [think(said.reasoning)]
   if ("refusal" in said) return [say(said.refusal)]
@@ -49,9 +49,9 @@ const beatsOf = (said: Said, says: ReadonlyArray<Said>) => {
 const scripted = Effect.map(make([]), (model): ChatVendor => ({
   driver: model.provider.chat ?? assert.fail("no chat"),
   model: "scripted-model",
-  answers: (answer) => model.append(stepOf(answer)),
+  answers: (answer) => model.append(answerStep(answer)),
   hangs: (says) => {
-    model.append([gate(), ...says.map((said) => beatsOf(said, says)), hang])
+    model.append([gate(), ...says.map((said) => saidBeats(said, says)), hang])
     Effect.runSync(model.release())
     return {
       asked: model.reached(),
@@ -70,7 +70,7 @@ const speaking: OpenVendor = (plays) => {
   const beats =
     plays === "refused"
       ? [ScriptedRealtime.refuse("Not now.")]
-      : [...plays.map(beatOf), ...(isClosed(plays) ? [] : [ScriptedRealtime.hang])]
+      : [...plays.map(voiceBeat), ...(isClosed(plays) ? [] : [ScriptedRealtime.hang])]
   return Effect.map(ScriptedRealtime.make([beats]), ({ heard, model }) => ({
     model,
     left: Effect.void,
@@ -78,7 +78,7 @@ const speaking: OpenVendor = (plays) => {
   }))
 }
 
-const beatOf = (play: VoicePlay) => {
+const voiceBeat = (play: VoicePlay) => {
   if ("says" in play) return ScriptedRealtime.say(play.says, { audio: play.audio })
   if ("closes" in play) return ScriptedRealtime.close(play.closes)
   const { arguments: args, id, name } = play.calls

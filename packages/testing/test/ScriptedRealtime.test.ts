@@ -12,7 +12,7 @@ const { hang, hear, pause, read, say } = ScriptedRealtime
 type Beats = ReadonlyArray<ReadonlyArray<ScriptedRealtime.VoiceBeat>>
 
 /** What the script complains of after this conversation. */
-const complaintOf = (
+const complaintAfter = (
   script: Beats,
   conversation: Effect.Effect<void, never, TestRealtime.Services | Principal | Scope.Scope>
 ) =>
@@ -43,26 +43,26 @@ describe("a scripted voice model", () => {
         client.send({ _tag: "Stop" })
         yield* client.end
       })
-      assert.strictEqual(yield* complaintOf(script, heard), "")
+      assert.strictEqual(yield* complaintAfter(script, heard), "")
     })
   )
 
   it.effect("complains of beats that were not played", () =>
     Effect.gen(function* () {
-      const complaint = yield* complaintOf([[hear("Hello?"), say("Hello.")]], visit)
+      const complaint = yield* complaintAfter([[hear("Hello?"), say("Hello.")]], visit)
       assert.include(complaint, "ended before these beats were over: Hear, Say")
     })
   )
 
   it.effect("complains of a session that nobody opened, and of one that it does not have", () =>
     Effect.gen(function* () {
-      assert.include(yield* complaintOf([[hang], [hang]], visit), "has 2 sessions, but 1 were opened")
+      assert.include(yield* complaintAfter([[hang], [hang]], visit), "has 2 sessions, but 1 were opened")
       const second = Effect.gen(function* () {
         const client = yield* TestRealtime.connect()
         assert.strictEqual((yield* client.next("Error")).code, "provider_unavailable")
         yield* client.end
       })
-      assert.include(yield* complaintOf([], second), "one more was opened")
+      assert.include(yield* complaintAfter([], second), "one more was opened")
     })
   )
 
@@ -76,7 +76,7 @@ describe("a scripted voice model", () => {
         client.send({ _tag: "Stop" })
         yield* client.end
       })
-      const complaint = yield* complaintOf([[read("Hello"), say("Hi.")]], other)
+      const complaint = yield* complaintAfter([[read("Hello"), say("Hi.")]], other)
       assert.include(complaint, 'expects the text "Hello"')
       assert.notInclude(complaint, "Bye")
     })
@@ -94,7 +94,7 @@ describe("a scripted voice model", () => {
         client.send({ _tag: "Stop" })
         yield* client.end
       })
-      assert.strictEqual(yield* complaintOf([[pause("1 minute"), say("At last.")]], waits), "")
+      assert.strictEqual(yield* complaintAfter([[pause("1 minute"), say("At last.")]], waits), "")
     })
   )
 })

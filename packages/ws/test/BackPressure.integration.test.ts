@@ -15,13 +15,13 @@ const endless = 256 * mebibyte
 /** Far above the limits of the service (some 5 MiB) and the buffers of four sockets of the system, and far below what would be sent. */
 const bound = 64 * mebibyte
 
-const textOf = (data: RawData): string => (Buffer.isBuffer(data) ? data.toString() : "null")
+const frameText = (data: RawData): string => (Buffer.isBuffer(data) ? data.toString() : "null")
 
 /** Answers each piece of audio with the same piece, and the setup as a vendor does. */
 const echo = (there: VendorSocket): void => {
   there.say({ type: "session.created", session: {} })
   there.socket.on("message", (data) => {
-    const message: { readonly type: string; readonly audio?: string } = JSON.parse(textOf(data))
+    const message: { readonly type: string; readonly audio?: string } = JSON.parse(frameText(data))
     if (message.type === "session.update") {
       there.say({ type: "session.updated", session: {} })
       there.say({ type: "response.created", response: { id: "r1" } })
@@ -71,7 +71,7 @@ describe.each(pieceSizes)("back pressure with pieces of %d bytes", (pieceSize) =
       let length = 0
       const all = new Promise<void>((resolve) => {
         socket.on("message", (data) => {
-          const event: { readonly type: string; readonly data?: string } = JSON.parse(textOf(data))
+          const event: { readonly type: string; readonly data?: string } = JSON.parse(frameText(data))
           if (event.type !== "audio.delta") return
           const piece = Buffer.from(event.data ?? "", "base64")
           heard.push(piece)

@@ -6,7 +6,7 @@ import { ScriptedHearing } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { finished, partsOf, writes } from "../../adapters/test/voice-parts/Parts.ts"
+import { finished, voiceParts, writes } from "../../adapters/test/voice-parts/Parts.ts"
 import { openAiClient } from "./OpenAiClient.ts"
 import { startModels } from "./VendorService.ts"
 
@@ -44,7 +44,7 @@ const loud = (millis: number): Buffer =>
   Buffer.from(Int16Array.from({ length: millis * 24 }, (_, index) => (index % 2 === 0 ? 6000 : -6000)).buffer)
 
 const start = async (said: string, listening?: ScriptedHearing.ScriptedHearing) => {
-  const parts = partsOf({ hears: () => said, thinks })
+  const parts = voiceParts({ hears: () => said, thinks })
   const provider =
     listening === undefined ? parts.hear.provider : { ...parts.hear.provider, speechToText: listening.driver }
   const model = VoiceParts.model({ models: { house: { ...parts, hear: { ...parts.hear, provider } } } })
@@ -129,7 +129,7 @@ describe("OpenAI's realtime client and a voice from parts", () => {
     assert.isAbove(client.audio().byteLength, 0)
     assert.deepStrictEqual(client.all("error"), [])
 
-    const stranger = await service.client(`?thread_id=${conversation.id}`, await service.keyOf("bob"))
+    const stranger = await service.client(`?thread_id=${conversation.id}`, await service.makeKey("bob"))
     stranger.typed("Hello")
     assert.strictEqual((await stranger.next("error")).error.code, "thread_not_found")
     assert.deepStrictEqual(

@@ -29,7 +29,7 @@ const speak = (text: string): Buffer => {
 }
 
 /** Pieces of these sizes in turn. */
-function* piecesOf(audio: Buffer, ...sizes: ReadonlyArray<number>) {
+function* audioPieces(audio: Buffer, ...sizes: ReadonlyArray<number>) {
   for (let from = 0, turn = 0; from < audio.length; turn++) {
     const size = sizes[turn % sizes.length] ?? audio.length
     yield audio.subarray(from, from + size)
@@ -56,7 +56,7 @@ describe("real speech", () => {
           events.push(event)
           // 20 ms, and pieces that end in the middle of a sample.
           if (event.type === "session.begin") {
-            for (const piece of piecesOf(question, 960, 961, 1, 2048)) client.sendAudio(new Uint8Array(piece))
+            for (const piece of audioPieces(question, 960, 961, 1, 2048)) client.sendAudio(new Uint8Array(piece))
           }
           if (event.type === "response.done") void client.stop()
         },
@@ -83,7 +83,7 @@ describe("real speech", () => {
       transcript: "How far is it from here to the nearest railway station?"
     })
     there.say({ type: "response.created", response: { id: "r1" } })
-    for (const piece of piecesOf(answer, 4800, 9600, 2, 24_000)) {
+    for (const piece of audioPieces(answer, 4800, 9600, 2, 24_000)) {
       there.say({
         type: "response.output_audio.delta",
         response_id: "r1",

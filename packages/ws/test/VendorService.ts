@@ -37,7 +37,7 @@ export const startModels = async (
       ])
     )
   )
-  const keyOf = async (owner: string) => {
+  const makeKey = async (owner: string) => {
     const { key } = await runtime.runPromise(Keys.use((keys) => keys.make("test")).pipe(Principal.provide(owner)))
     return Redacted.value(key)
   }
@@ -47,8 +47,8 @@ export const startModels = async (
   const address = server.address()
   return {
     url: `ws://127.0.0.1:${typeof address === "object" ? address?.port : ""}/ai/threads/realtime`,
-    key: await keyOf("ada"),
-    keyOf,
+    key: await makeKey("ada"),
+    makeKey,
     said: (threadId: string) =>
       runtime.runPromise(
         Threads.use((threads) => threads.get(ThreadId.make(threadId))).pipe(

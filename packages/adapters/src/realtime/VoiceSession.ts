@@ -94,10 +94,10 @@ const encodeCapabilities = Schema.encodeSync(RealtimeCapabilities)
 
 export const voiceModel = <Prices extends VoicePrices>(
   settings: VoiceSettings<Prices>,
-  vendorOf: (prices: Prices | undefined) => VoiceVendor,
+  makeVendor: (prices: Prices | undefined) => VoiceVendor,
   pricesOfAll: Prices | undefined
 ): RealtimeModel => {
-  const vendor = vendorOf(pricesOfAll)
+  const vendor = makeVendor(pricesOfAll)
   const capabilities: RealtimeCapabilities = {
     inputFormats: formats(vendor.rates),
     outputFormats: formats(vendor.rates),
@@ -110,7 +110,7 @@ export const voiceModel = <Prices extends VoicePrices>(
     models: catalogueEntries(settings.id, settings.models, capabilities, pricesOfAll),
     prepare: (setup) =>
       Result.map(
-        mapSession(settings, vendorOf(modelPrices(settings.models, setup.model, pricesOfAll)), setup),
+        mapSession(settings, makeVendor(modelPrices(settings.models, setup.model, pricesOfAll)), setup),
         (mapped) => overSocket(mapped, settings)
       )
   }

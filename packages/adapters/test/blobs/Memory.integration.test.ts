@@ -15,7 +15,7 @@ import { scratchSchema } from "../postgres/Scratch.ts"
 
 const script = fileURLToPath(new URL("UploadProcess.ts", import.meta.url))
 
-const costOf = (...parameters: ReadonlyArray<string>) =>
+const transferCost = (...parameters: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       "--conditions=colloquy-source",
@@ -32,7 +32,7 @@ const costOf = (...parameters: ReadonlyArray<string>) =>
   })
 
 const check = (...parameters: ReadonlyArray<string>) =>
-  Effect.map(costOf(...parameters), ({ downloading, sizes, sums, uploading }) => {
+  Effect.map(transferCost(...parameters), ({ downloading, sizes, sums, uploading }) => {
     assert.deepStrictEqual(
       sizes,
       Array.from({ length: 8 }, () => 800 * 65_536)

@@ -16,10 +16,10 @@ const listen = async (directory: string) => {
     answer(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  return { server, requests, endpoint: `http://127.0.0.1:${portOf(server)}`, directory }
+  return { server, requests, endpoint: `http://127.0.0.1:${serverPort(server)}`, directory }
 }
 
-const portOf = (server: Server): number => {
+const serverPort = (server: Server): number => {
   const address = server.address()
   return typeof address === "object" && address !== null ? address.port : 0
 }

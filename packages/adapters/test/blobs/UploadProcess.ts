@@ -39,7 +39,7 @@ const upload = (count: number) =>
     return { id, stored: yield* (yield* BlobStore).put(id, fromSocket(count)) }
   })
 
-const sizeOf = (id: BlobId) =>
+const storedSize = (id: BlobId) =>
   Effect.flatMap(BlobStore, (blobs) =>
     Stream.runFold(
       blobs.get(id),
@@ -63,7 +63,7 @@ const watchMemory = () => {
 
 const program = Effect.gen(function* () {
   // What is loaded and opened at the first use is no cost of uploads.
-  yield* sizeOf((yield* upload(20)).id)
+  yield* storedSize((yield* upload(20)).id)
   globalThis.gc?.()
   const uploads = watchMemory()
   const uploaded = yield* Effect.all(
@@ -72,7 +72,7 @@ const program = Effect.gen(function* () {
   )
   const uploading = uploads()
   const downloads = watchMemory()
-  const sizes = yield* Effect.forEach(uploaded, ({ id }) => sizeOf(id), { concurrency: "unbounded" })
+  const sizes = yield* Effect.forEach(uploaded, ({ id }) => storedSize(id), { concurrency: "unbounded" })
   return { uploading, downloading: downloads(), sizes, sums: new Set(uploaded.map(({ stored }) => stored.sha256)).size }
 })
 

@@ -93,25 +93,25 @@ interface Slide {
 
 /** Slides in the order in which they are shown; their files are named the other way round. */
 export const pptx = (slides: ReadonlyArray<Slide>): Uint8Array => {
-  const fileOf = (index: number) => slides.length - index
+  const fileNumber = (index: number) => slides.length - index
   const shape = "xmlns:a='a' xmlns:p='p' xmlns:r='r'"
   return zip([
     contentTypes("presentationml.presentation"),
     relations("_rels/.rels", [["rId1", "officeDocument", "/ppt/presentation.xml"]]),
     relations(
       "ppt/_rels/presentation.xml.rels",
-      slides.map((_, index) => [`r${index}`, "slide", `slides/slide${fileOf(index)}.xml`] as const)
+      slides.map((_, index) => [`r${index}`, "slide", `slides/slide${fileNumber(index)}.xml`] as const)
     ),
     {
       name: "ppt/presentation.xml",
       data: `<p:presentation ${shape}><p:sldIdLst>${slides.map((_, index) => `<p:sldId id="${256 + index}" r:id="r${index}"/>`).join("")}</p:sldIdLst></p:presentation>`
     },
     ...slides.flatMap(({ notes, xml }, index) => [
-      { name: `ppt/slides/slide${fileOf(index)}.xml`, data: `<p:sld ${shape}>${xml}</p:sld>` },
+      { name: `ppt/slides/slide${fileNumber(index)}.xml`, data: `<p:sld ${shape}>${xml}</p:sld>` },
       ...(notes === undefined
         ? []
         : [
-            relations(`ppt/slides/_rels/slide${fileOf(index)}.xml.rels`, [
+            relations(`ppt/slides/_rels/slide${fileNumber(index)}.xml.rels`, [
               ["n", "notesSlide", `../notes/n${index}.xml`]
             ]),
             { name: `ppt/notes/n${index}.xml`, data: `<p:notes ${shape}>${notes}</p:notes>` }

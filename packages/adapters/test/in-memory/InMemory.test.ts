@@ -33,7 +33,7 @@ describe("InMemory", () => {
     Effect.gen(function* () {
       const state = InMemory.makeState()
       const turn = yield* Effect.provide(startSomewhere, InMemory.layerFrom(state))
-      const status = yield* Effect.provide(endOf(turn.runId), InMemory.layerFrom(state))
+      const status = yield* Effect.provide(settledStatus(turn.runId), InMemory.layerFrom(state))
       assert.strictEqual(status, "FAILED")
       const late = yield* Effect.provide(settleTurn(turn), InMemory.layerFrom(state))
       assert.isFalse(late)
@@ -69,7 +69,7 @@ describe("InMemory", () => {
 const startSomewhere = Effect.flatMap(openThread, ({ id }) => startTurn(id, { lease: noTime }))
 
 /** What a second process does about a run that the first one left behind. */
-const endOf = Effect.fnUntraced(function* (runId: RunId) {
+const settledStatus = Effect.fnUntraced(function* (runId: RunId) {
   const taken = yield* (yield* RunStore).takeOver(runId, anHour, { onlyExpired: true })
   const { lease, run } = Option.getOrThrow(taken)
   const { answerId, threadId } = run

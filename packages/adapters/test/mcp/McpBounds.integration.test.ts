@@ -22,7 +22,7 @@ const script = (name: string, ...args: ReadonlyArray<string>) => ({
 const good: Mcp.McpServer = { name: "good", ...script("HostileProcess.ts", "well") }
 
 /** Answers `tools/list` and `tools/call` with what the test gives, over HTTP. */
-const serverOf = (list: (cursor: unknown) => unknown, call: () => unknown = () => ({ content: [] })) =>
+const hostileServer = (list: (cursor: unknown) => unknown, call: () => unknown = () => ({ content: [] })) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const server = createServer((request, response) => {
@@ -68,7 +68,7 @@ const send = (fields: Partial<Parameters<typeof Turns.Service.send>[0]> = {}) =>
 
 const story = <A, E>(
   title: string,
-  bad: Effect.Effect<Mcp.McpServer, never, never> | ReturnType<typeof serverOf>,
+  bad: Effect.Effect<Mcp.McpServer, never, never> | ReturnType<typeof hostileServer>,
   steps: ReadonlyArray<ScriptStep>,
   body: (notes: ReadonlyArray<string>) => Effect.Effect<A, E, Turns | HostedTools | ScriptedModel | Principal>
 ) =>
@@ -98,7 +98,7 @@ const nested = (depth: number): unknown =>
 describe("a server beyond its bounds", () => {
   story(
     "with an answer of megabytes tells the model so, and the other server answers",
-    serverOf(
+    hostileServer(
       () => ({ tools: [one("big")] }),
       () => ({ content: [{ type: "text", text: "x".repeat(3_000_000) }] })
     ),
@@ -151,7 +151,7 @@ describe("a server beyond its bounds", () => {
 
   story(
     "with pages without an end offers the first of them, with a note",
-    serverOf((cursor) => ({
+    hostileServer((cursor) => ({
       tools: cursor === undefined ? [one("first")] : [],
       nextCursor: `${Number(cursor ?? 0) + 1}`
     })),
@@ -166,7 +166,7 @@ describe("a server beyond its bounds", () => {
 
   story(
     "with malformed, deep and huge definitions offers the others, with a note",
-    serverOf(() => ({
+    hostileServer(() => ({
       tools: [
         one("deep", nested(2_000)),
         one("broken", { type: "object", properties: { a: 7 } }),
@@ -191,7 +191,7 @@ describe("a server beyond its bounds", () => {
 
   story(
     "with more definitions than a window holds leaves the window to the conversation",
-    serverOf(() => ({
+    hostileServer(() => ({
       tools: Array.from({ length: 20 }, (_, index) => one(`tool${index}`, { type: "object" }, "z".repeat(3_000)))
     })),
     [say("Done.")],
@@ -207,7 +207,7 @@ describe("a server beyond its bounds", () => {
 
   story(
     "whose tool has the name of a client's tool never makes a message a 422",
-    serverOf(() => ({ tools: [one("get"), one("other")] })),
+    hostileServer(() => ({ tools: [one("get"), one("other")] })),
     [say("Done.")],
     () =>
       Effect.gen(function* () {

@@ -34,9 +34,9 @@ export const bouncer = (url: string): Effect.Effect<string, never, Scope.Scope> 
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         // It refuses to run as root.
-        const bouncerOf = [found ?? "pgbouncer", "--quiet", file] as const
+        const bouncerCommand = [found ?? "pgbouncer", "--quiet", file] as const
         const [program, ...args] =
-          process.getuid?.() === 0 ? (["runuser", "-u", "postgres", "--", ...bouncerOf] as const) : bouncerOf
+          process.getuid?.() === 0 ? (["runuser", "-u", "postgres", "--", ...bouncerCommand] as const) : bouncerCommand
         return spawn(program, args, { cwd: "/", stdio: "ignore" })
       }),
       (child) =>

@@ -30,7 +30,7 @@ const scope = SearchScope.make("scope")
 const model = { name: "p/m", dimensions: 3 }
 
 /** A text of our own making: sentences of a small vocabulary, different in every document. */
-const textOf = (seed: number, sentences: number): string => {
+const sampleText = (seed: number, sentences: number): string => {
   const nouns = "kettle stove garden river engine letter window bridge teacher harbour".split(" ")
   const verbs = "repairs paints sells measures follows remembers describes carries".split(" ")
   return Array.from({ length: sentences }, (_, at) => {
@@ -39,8 +39,8 @@ const textOf = (seed: number, sentences: number): string => {
   }).join(" ")
 }
 
-const documentOf = (seed: number, sentences: number): IndexedDocument => {
-  const sections = [{ ...unknownPosition, form: "prose" as const, text: textOf(seed, sentences) }]
+const sampleDocument = (seed: number, sentences: number): IndexedDocument => {
+  const sections = [{ ...unknownPosition, form: "prose" as const, text: sampleText(seed, sentences) }]
   const prepared = prepareDocument(`file ${seed}.txt`, sections, { tokens: 60, overlap: 15, count: estimateTokens })
   const values = prepared.chunks.map((_, at) => Float32Array.from([1, (seed % 7) / 7, (at % 11) / 11]))
   const id = `00000000-0000-7000-8000-${String(seed).padStart(12, "0")}`
@@ -52,7 +52,7 @@ const questions = ["Who repairs the kettle?", "rivers and bridges", "number 12 o
 /** The best ten for each question, by words alone and with a vector. */
 const topTens = Effect.gen(function* () {
   const index = yield* ChunkIndex
-  for (let seed = 1; seed <= 12; seed++) yield* index.put(documentOf(seed, 40))
+  for (let seed = 1; seed <= 12; seed++) yield* index.put(sampleDocument(seed, 40))
   const vectors = [null, { model, values: Float32Array.from([1, 0.9, 0.31]) }]
   return yield* Effect.forEach(questions, (question) =>
     Effect.forEach(vectors, (asked) =>
@@ -87,7 +87,7 @@ const suite = (index: () => Layer.Layer<ChunkIndex | PgClient | SchemaName, unkn
           client.unsafe<{ readonly count: number }>(`select count(*)::int as count from "${schema}".search_${table}`),
           ([row]) => row?.count
         )
-      const large = documentOf(1, 900)
+      const large = sampleDocument(1, 900)
       assert.isAbove(large.chunks.length, 256)
       yield* chunkIndex.put(large)
       yield* chunkIndex.put(large)
@@ -117,9 +117,9 @@ onEmbedded("PGlite", () => {
     assert.isAbove(prepared.chunks.length, 500)
     return Effect.gen(function* () {
       const chunkIndex = yield* ChunkIndex
-      yield* chunkIndex.put(documentOf(1, 40))
+      yield* chunkIndex.put(sampleDocument(1, 40))
       const stretch = longestStretch()
-      yield* chunkIndex.put({ ...documentOf(2, 1), vectors: null, ...prepared })
+      yield* chunkIndex.put({ ...sampleDocument(2, 1), vectors: null, ...prepared })
       // 380 ms, when a segment was one statement.
       assert.isBelow(stretch.end(), 200)
     }).pipe(asNewOwner, Effect.provide(Layer.provide(Postgres.layerChunkIndex(), Pglite.layerClient())))
@@ -133,7 +133,7 @@ onEmbedded("PGlite", () => {
       )
       const over = (options: Pglite.DatabaseSettings) =>
         Layer.provide(Postgres.layerChunkIndex(), Pglite.layerClient({ dataDir: join(folder, "base"), ...options }))
-      const document = { ...documentOf(1, 10), documentId: yield* newId(DocumentId) }
+      const document = { ...sampleDocument(1, 10), documentId: yield* newId(DocumentId) }
       yield* Effect.gen(function* () {
         const chunkIndex = yield* ChunkIndex
         assert.isFalse(chunkIndex.keepsVectors)

@@ -45,7 +45,7 @@ interface Table {
   }>
 }
 
-const tablesOf = (schema: string) =>
+const tablesIn = (schema: string) =>
   PgClient.use((client) =>
     client.unsafe<Table>(
       `select t.relname::text as name,
@@ -71,7 +71,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const schema = yield* scratchSchema(url)
       yield* Effect.scoped(Layer.build(Postgres.layer({ url: Redacted.make(url), schema })))
-      const tables = yield* tablesOf(schema)
+      const tables = yield* tablesIn(schema)
       const ofOwners = tables.filter(({ name }) => !(name in elsewhere))
       assert.isAbove(ofOwners.length, 20)
       const names = new Set(tables.map(({ name }) => name))

@@ -10,14 +10,14 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import { Postgres } from "../../src/postgres/index.ts"
 import { scripted } from "@colloquy/testing"
-import { databaseOf, type Orders, serve } from "./Serve.ts"
+import { databaseFromArguments, type Orders, serve } from "./Serve.ts"
 
 interface Order {
   readonly text: string
   readonly threadId: ThreadId
 }
 
-const database = databaseOf(process.argv)
+const database = databaseFromArguments(process.argv)
 if (database.database !== "postgres") throw new Error("The next process needs a server.")
 
 const extractor = Layer.succeed(TextExtractor, {

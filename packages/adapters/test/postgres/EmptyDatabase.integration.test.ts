@@ -20,7 +20,7 @@ const scratchFolder = Effect.acquireRelease(
 )
 
 /** Path and content of every file, and the folders. */
-const filesOf = (folder: string): ReadonlyMap<string, Buffer | null> =>
+const filesIn = (folder: string): ReadonlyMap<string, Buffer | null> =>
   new Map(
     readdirSync(folder, { recursive: true, withFileTypes: true }).map((found) => {
       const path = join(found.parentPath, found.name)
@@ -70,7 +70,7 @@ onEmbedded("PGlite", () => {
       Effect.gen(function* () {
         const folder = yield* scratchFolder
         yield* Effect.promise(async () => (await PGlite.create({ dataDir: folder })).close())
-        const made = filesOf(folder)
+        const made = filesIn(folder)
         const empty = yield* readEmptyDatabase()
         const shipped = new Map(empty?.entries.map(({ content, isFolder, path }) => [path, isFolder ? null : content]))
         assert.deepStrictEqual([...shipped.keys()].sort(), [...made.keys()].sort())

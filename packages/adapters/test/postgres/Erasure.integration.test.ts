@@ -21,7 +21,7 @@ interface Column {
 }
 
 /** The columns that a row must have, of all tables with an owner. */
-const columnsOf = (schema: string) =>
+const requiredColumns = (schema: string) =>
   PgClient.use((client) =>
     client.unsafe<Column>(
       `select t.relname::text as table, a.attname::text as name, a.atttypid::regtype::text as type
@@ -45,7 +45,7 @@ const values: Readonly<Record<string, string>> = {
 }
 
 /** Rows of one thread and of one run belong together. */
-const valueOf = ({ name, table, type }: Column, owner: string): string => {
+const sampleValue = ({ name, table, type }: Column, owner: string): string => {
   if (name === "owner") return `'${owner}'`
   if (name === "thread_id" || (table === "threads" && name === "id")) return "md5('thread')::uuid"
   if (name === "run_id" || (table === "runs" && name === "id")) return "md5('run')::uuid"
@@ -56,7 +56,7 @@ const valueOf = ({ name, table, type }: Column, owner: string): string => {
 const insert = (schema: string, table: string, columns: ReadonlyArray<Column>, owner: string) => {
   const named = table === "messages" ? [...columns, { table, name: "run_id", type: "uuid" }] : columns
   const list = named.map(({ name }) => name).join(", ")
-  return `insert into ${schema}.${table} (${list}) values (${named.map((column) => valueOf(column, owner)).join(", ")})`
+  return `insert into ${schema}.${table} (${list}) values (${named.map((column) => sampleValue(column, owner)).join(", ")})`
 }
 
 onPostgres((url) => {
@@ -64,7 +64,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const schema = yield* scratchSchema(url)
       const stores = yield* Layer.build(Postgres.layer({ url: Redacted.make(url), schema }))
-      const columns = Map.groupBy(yield* columnsOf(schema), ({ table }) => table)
+      const columns = Map.groupBy(yield* requiredColumns(schema), ({ table }) => table)
       const tables = [...columns.keys()]
       assert.isAbove(tables.length, 25)
       const client = yield* PgClient

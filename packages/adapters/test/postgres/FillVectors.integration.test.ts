@@ -17,7 +17,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import {
-  bytesOf,
+  byteStream,
   embedLetters,
   type RoomOptions,
   roomOver,
@@ -45,7 +45,7 @@ const indexed = Effect.gen(function* () {
   const { id: assistantId } = yield* (yield* Assistants).create({ name: "Reader" })
   for (const text of ["Badgers dig setts.", "Foxes borrow setts."]) {
     const scope = { _tag: "Assistant", assistantId } as const
-    const { id } = yield* documents.upload({ scope, filename: "a.txt", bytes: bytesOf(text) })
+    const { id } = yield* documents.upload({ scope, filename: "a.txt", bytes: byteStream(text) })
     assert.strictEqual((yield* ended(id)).status, "completed")
   }
   return { assistantId }

@@ -14,7 +14,7 @@ const statesIn = (worker: Worker, threadId: ThreadId) =>
   )
 
 /** Its runtime is open from the first order on. */
-const diesOf = Effect.fnUntraced(function* (worker: Worker, order: string, argument: unknown) {
+const askUntilEnded = Effect.fnUntraced(function* (worker: Worker, order: string, argument: unknown) {
   yield* Effect.forkChild(Effect.exit(worker.ask(order, argument)))
   yield* worker.ended
 })
@@ -27,9 +27,9 @@ onPostgres((url) => {
         const database = { database: "postgres", url, schema: yield* scratchSchema(url) } as const
         const first = yield* startWorker(database, "dying")
         const threadId = (yield* first.ask("open")) as ThreadId
-        yield* diesOf(first, "upload", { threadId, text: "kill" })
+        yield* askUntilEnded(first, "upload", { threadId, text: "kill" })
         for (let attempt = 2; attempt <= 3; attempt++) {
-          yield* diesOf(yield* startWorker(database, "dying"), "states", { threadId })
+          yield* askUntilEnded(yield* startWorker(database, "dying"), "states", { threadId })
         }
         const survivor = yield* startWorker(database, "dying")
         yield* survivor.ask("upload", { threadId, text: "Badgers dig setts." })

@@ -6,8 +6,8 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { hang, say, ScriptedModel, TestKernel } from "@colloquy/testing"
-import { leaseOf } from "./Lease.ts"
-import { databaseOf, type Orders, serve, storesOf } from "./Serve.ts"
+import { leaseSettings } from "./Lease.ts"
+import { databaseFromArguments, databaseStores, type Orders, serve } from "./Serve.ts"
 
 interface Order {
   readonly owner: string
@@ -15,16 +15,16 @@ interface Order {
   readonly runId: RunId
 }
 
-const stores = Layer.orDie(storesOf(databaseOf(process.argv)))
+const stores = Layer.orDie(databaseStores(databaseFromArguments(process.argv)))
 const runtime = ManagedRuntime.make(
   TestKernel.layer([], {
     stores,
-    settings: leaseOf(process.argv[3]),
+    settings: leaseSettings(process.argv[3]),
     quota: JSON.parse(process.argv[4] ?? "{}")
   })
 )
 
-const placeOf = ({ runId, threadId }: StartedTurn) => ({ runId, threadId })
+const turnPlace = ({ runId, threadId }: StartedTurn) => ({ runId, threadId })
 
 const orders: Orders<Order, Turns | ScriptedModel> = {
   open: () => Effect.succeed("open"),
@@ -33,7 +33,7 @@ const orders: Orders<Order, Turns | ScriptedModel> = {
   hang: ({ owner }) =>
     Effect.gen(function* () {
       ;(yield* ScriptedModel).append([say("Half of", " an answer"), hang])
-      return placeOf(yield* (yield* Turns).start({ content: "Tell me all.", stream: true }))
+      return turnPlace(yield* (yield* Turns).start({ content: "Tell me all.", stream: true }))
     }).pipe(Principal.provide(owner)),
 
   /** A whole turn on a thread. */

@@ -12,7 +12,7 @@ import * as Stream from "effect/Stream"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { gate, say, ScriptedModel, TestKernel } from "@colloquy/testing"
-import { leaseOf, shortLease } from "./Lease.ts"
+import { leaseSettings, shortLease } from "./Lease.ts"
 import { canStartServer, privateServer } from "./PrivateServer.ts"
 import { hostClient, scratchSchema } from "./Scratch.ts"
 import { startWorker, type Worker } from "./Worker.ts"
@@ -22,7 +22,7 @@ const owner = "three kernels"
 const kernelOn = (url: string, schema: string, lease?: string) =>
   TestKernel.layer([], {
     stores: Layer.orDie(Postgres.layer({ url: Redacted.make(url), schema })),
-    settings: leaseOf(lease)
+    settings: leaseSettings(lease)
   })
 
 const hangIn = (worker: Worker) =>
@@ -63,7 +63,7 @@ onPostgres((url) => {
 
           const [, answer, ...more] = yield* storedMessages(place.threadId)
           assert.deepStrictEqual(more, [])
-          assert.deepInclude(answer, { status: "FAILED", content: contentOf(seen) })
+          assert.deepInclude(answer, { status: "FAILED", content: joinedText(seen) })
           assert.strictEqual((yield* storedRun(place.runId)).status, "FAILED")
 
           assert.strictEqual(yield* witness.ask("turn", { owner, ...place }), "Fine.")
@@ -125,7 +125,7 @@ onPostgres((url) => {
         const seen = yield* Fiber.join(followed)
         assert.strictEqual(seen.at(-1)?._tag, "RunCancelled")
         const [, answer] = yield* storedMessages(place.threadId)
-        assert.deepInclude(answer, { status: "CANCELLED", content: contentOf(seen) })
+        assert.deepInclude(answer, { status: "CANCELLED", content: joinedText(seen) })
       }).pipe(Principal.provide(owner), Effect.provide(kernelOn(url, schema)))
     })
   )
@@ -146,12 +146,12 @@ onPostgres((url) => {
         const run = yield* storedRun(turn.runId)
         assert.include(["RunEnded/COMPLETED", "RunFailed/FAILED"], `${seen.at(-1)?._tag}/${run.status}`)
         const [, answer] = yield* storedMessages(turn.threadId)
-        assert.deepStrictEqual([answer?.status, answer?.content], [run.status, contentOf(seen)])
+        assert.deepStrictEqual([answer?.status, answer?.content], [run.status, joinedText(seen)])
       }).pipe(Principal.provide(owner), Effect.provide(kernelOn(server.url, "colloquy")))
     })
   )
 })
 
 /** What the deltas add up to. */
-const contentOf = (events: ReadonlyArray<TurnEvent>): string =>
+const joinedText = (events: ReadonlyArray<TurnEvent>): string =>
   events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join("")

@@ -10,7 +10,7 @@ import { KnownHistories } from "../../src/postgres/KnownHistories.ts"
 const owner = OwnerId.make("an owner")
 const thread = ThreadId.make("a thread")
 
-const messageOf = (runId: string, role: NewMessage["role"], tokens: number): NewMessage => ({
+const sampleMessage = (runId: string, role: NewMessage["role"], tokens: number): NewMessage => ({
   ...Effect.runSync(role === "user" ? question : answer),
   runId: RunId.make(runId),
   tokens
@@ -22,7 +22,7 @@ const answer = Effect.flatMap(sampleBegin(thread), ({ run }) =>
 )
 
 /** As the database gives it. */
-const historyOf = (stored: ReadonlyArray<Message>, runId: string, budget: number): History => {
+const expectedHistory = (stored: ReadonlyArray<Message>, runId: string, budget: number): History => {
   const before = (place: number) => stored.slice(0, place).reduce((sum, { tokens }) => sum + tokens, 0)
   const ofRun = stored.findIndex((message) => message.runId === runId)
   const from = stored.findIndex((_, place) => before(place) >= before(ofRun) - budget)
@@ -40,13 +40,13 @@ describe("KnownHistories", () => {
     const store = (message: NewMessage) => stored.push({ ...message, sequence: stored.length + 1 })
     turns.forEach(({ asked, budget, said }, number) => {
       const runId = RunId.make(`run ${number}`)
-      const message = messageOf(runId, "user", asked)
+      const message = sampleMessage(runId, "user", asked)
       const found = histories.find(owner, thread, budget)
       store(message)
-      const expected = historyOf(stored, runId, budget)
+      const expected = expectedHistory(stored, runId, budget)
       if (found === undefined) histories.addRead(owner, runId, expected, budget, 0, 100)
       else assert.deepStrictEqual(histories.addBegun(owner, found, budget, message, 10), expected)
-      const reply = messageOf(runId, "assistant", said)
+      const reply = sampleMessage(runId, "assistant", said)
       store(reply)
       histories.addAnswer(owner, runId, reply, 10)
       // A settlement may be repeated.
@@ -56,7 +56,7 @@ describe("KnownHistories", () => {
   })
 
   const read = (histories: KnownHistories, id: ThreadId, size: number, of = owner) => {
-    const message = { ...messageOf("a run", "user", 1), threadId: id, sequence: 1 }
+    const message = { ...sampleMessage("a run", "user", 1), threadId: id, sequence: 1 }
     histories.addRead(of, leg.runId, { messages: [message], older: { messages: 0, tokens: 0 } }, 100, 0, size)
   }
 
@@ -81,7 +81,7 @@ describe("KnownHistories", () => {
   it("forgets a thread on which another run has ended", () => {
     const histories = new KnownHistories(1000)
     read(histories, thread, 10)
-    histories.addAnswer(owner, RunId.make("another run"), messageOf("another run", "assistant", 1), 10)
+    histories.addAnswer(owner, RunId.make("another run"), sampleMessage("another run", "assistant", 1), 10)
     assert.isUndefined(histories.find(owner, thread, 100))
   })
 })

@@ -13,7 +13,7 @@ import { Postgres } from "../../src/postgres/index.ts"
 const scope = SearchScope.make("scope")
 
 /** Chunks whose terms are made each time they are asked for, as those that come from the process that reads files. */
-const chunksOf = (segments: number) =>
+const sampleChunks = (segments: number) =>
   Array.from({ length: segments * 256 }, (_, ordinal) => ({
     chunk: { ...unknownPosition, ordinal, text: `Chunk ${ordinal}.`, repeated: 0 },
     get impacts() {
@@ -28,7 +28,7 @@ const cpu = () => {
 
 const timed = Effect.fnUntraced(function* (segments: number) {
   const index = yield* ChunkIndex
-  const chunks = chunksOf(segments)
+  const chunks = sampleChunks(segments)
   const documentId = yield* newId(DocumentId)
   const from = cpu()
   yield* index.put({ documentId, scope, language: "en", chunks, vectors: null })

@@ -6,7 +6,7 @@ export const shortLease = "short"
 export const longLease = "long"
 
 /** Leases are long unless a test waits for one to expire, so that a slow machine does not lose any. */
-export const leaseOf = (kind: string | undefined): Partial<TurnSettings> => ({
+export const leaseSettings = (kind: string | undefined): Partial<TurnSettings> => ({
   poll: "10 seconds",
   ...(kind === shortLease ? { lease: "1 second", sweep: "300 millis" } : {}),
   ...(kind === longLease ? { lease: "1 hour", sweep: "1 hour" } : {})

@@ -73,7 +73,7 @@ onPostgres((url) => {
       messages.map(({ role, status }) => `${role} ${status}`)
     )
 
-  const turnsOf = (count: number) =>
+  const completedTurns = (count: number) =>
     Array.from({ length: count }, () => ["user COMPLETED", "assistant COMPLETED"]).flat()
 
   /** A message more: it must be answered, and the thread must hold what it should. */
@@ -81,7 +81,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const reply = yield* untilHeard((yield* Turns).send({ threadId, content: "And now?", busy: "reject" }))
       assert.strictEqual(reply.status, "COMPLETED")
-      assert.deepStrictEqual(yield* roles(threadId), turnsOf(turnsBefore + 1))
+      assert.deepStrictEqual(yield* roles(threadId), completedTurns(turnsBefore + 1))
     })
 
   it.live("a turn with a key, repeated by its caller", () =>
@@ -201,7 +201,7 @@ onPostgres((url) => {
           yield* model.release(id)
           assert.strictEqual((yield* first.reply).content, "One")
           assert.strictEqual((yield* Fiber.join(second)).content, "Two")
-          assert.deepStrictEqual(yield* roles(id), turnsOf(2))
+          assert.deepStrictEqual(yield* roles(id), completedTurns(2))
           yield* nextMessage(id, 2)
         })
       )

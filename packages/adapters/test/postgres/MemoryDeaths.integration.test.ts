@@ -92,7 +92,7 @@ const sampleMemory = (assistantId: AssistantId, content: string) =>
   })
 
 /** Everything that a reader can see of an assistant's memories. */
-const allOf = (assistantId: AssistantId) =>
+const visibleMemories = (assistantId: AssistantId) =>
   Effect.gen(function* () {
     const store = yield* MemoryStore
     const { memories } = yield* store.list(assistantId, null)
@@ -139,7 +139,7 @@ const scenario = Effect.gen(function* () {
     { event: "Merged", id: editor.id }
   ])
   const isWhole = Effect.gen(function* () {
-    const { found, histories, memories } = yield* allOf(assistantId)
+    const { found, histories, memories } = yield* visibleMemories(assistantId)
     const contents = ["The user moved to Bergen.", "The user prefers Vim.", "The user has a cat."]
     assert.deepStrictEqual(
       memories.map(({ content }) => content),
@@ -164,7 +164,7 @@ const dyingAtEach = (schema: string, death: string) =>
     let deaths = 0
     for (let place = 1; ; place++) {
       const { apply, assistantId, expected, isWhole, runId } = yield* scenario
-      const before = yield* allOf(assistantId)
+      const before = yield* visibleMemories(assistantId)
       yield* dieAt(place)
       const exit = yield* Effect.exit(apply)
       const reached = yield* passed
@@ -175,7 +175,7 @@ const dyingAtEach = (schema: string, death: string) =>
       }
       deaths++
       assert.isTrue(Exit.isFailure(exit), `died at place ${place}`)
-      assert.deepStrictEqual(yield* allOf(assistantId), before, `died at place ${place}`)
+      assert.deepStrictEqual(yield* visibleMemories(assistantId), before, `died at place ${place}`)
       assert.isTrue(Option.isNone(yield* store.applied(runId)))
       assert.deepStrictEqual(yield* apply, expected)
       assert.deepStrictEqual(yield* apply, expected)

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import { Postgres } from "../../src/postgres/index.ts"
-import { databaseOf, type Orders, serve } from "./Serve.ts"
+import { databaseFromArguments, type Orders, serve } from "./Serve.ts"
 
 interface Order {
   readonly owner: string
@@ -19,7 +19,7 @@ interface Order {
   readonly runId: RunId
 }
 
-const database = databaseOf(process.argv)
+const database = databaseFromArguments(process.argv)
 if (database.database !== "postgres") throw new Error("Two processes need a server.")
 
 const shown: Array<number> = []

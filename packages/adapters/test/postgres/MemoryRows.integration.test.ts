@@ -12,7 +12,7 @@ import { onEmbedded } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 
-const linesOf = (from: number, to: number) =>
+const memoryLines = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) =>
     JSON.stringify({ content: `The user has a kettle, number ${from + at}.` })
   ).join("\n")
@@ -33,7 +33,7 @@ const rowsRead = <A, E, R>(work: Effect.Effect<A, E, R>) =>
     return new Map(rows.map(({ read, relname }) => [relname, read]))
   })
 
-const sumOf = (rows: ReadonlyMap<string, number>): number => [...rows.values()].reduce((sum, read) => sum + read, 0)
+const totalRows = (rows: ReadonlyMap<string, number>): number => [...rows.values()].reduce((sum, read) => sum + read, 0)
 
 const room = Memory.layer().pipe(
   Layer.provideMerge(Kernel.layer),
@@ -48,11 +48,11 @@ onEmbedded("PGlite", () => {
       Effect.gen(function* () {
         const { id } = yield* (yield* Assistants).create({ name: "A" })
         const memories = yield* Memories
-        const first = yield* rowsRead(memories.import(id, linesOf(0, 400)))
-        yield* memories.import(id, linesOf(400, 2_000))
-        const later = yield* rowsRead(memories.import(id, linesOf(2_000, 2_400)))
-        assert.isAtMost(sumOf(later) / sumOf(first), 1.2)
-        const again = yield* rowsRead(memories.import(id, linesOf(2_000, 2_400)))
+        const first = yield* rowsRead(memories.import(id, memoryLines(0, 400)))
+        yield* memories.import(id, memoryLines(400, 2_000))
+        const later = yield* rowsRead(memories.import(id, memoryLines(2_000, 2_400)))
+        assert.isAtMost(totalRows(later) / totalRows(first), 1.2)
+        const again = yield* rowsRead(memories.import(id, memoryLines(2_000, 2_400)))
         assert.isAtMost(again.get("memories") ?? 0, 1_000, "rows of memories, for 400 that are known")
         const search = yield* rowsRead(memories.search(id, "777", 10))
         assert.isAtMost(search.get("search_postings") ?? 0, 10)

@@ -13,14 +13,14 @@ import { onScratchSchema } from "./Scratch.ts"
 
 const count = 1_500
 const subjects = "kettle harbour violin meadow lantern compass orchard glacier pepper saddle".split(" ")
-const wordOf = (number: number) => `${subjects[number % 10]}${Math.floor(number / 10) % 40}`
+const numberedWord = (number: number) => `${subjects[number % 10]}${Math.floor(number / 10) % 40}`
 
 const lines = Array.from({ length: count }, (_, at) =>
   JSON.stringify({
-    content: `The user has a ${wordOf(at)} and a ${wordOf(at * 7)} beside the ${wordOf(at * 13)}, number ${at}.`
+    content: `The user has a ${numberedWord(at)} and a ${numberedWord(at * 7)} beside the ${numberedWord(at * 13)}, number ${at}.`
   })
 ).join("\n")
-const questions = Array.from({ length: 30 }, (_, at) => `Where does the user have the ${wordOf(at * 11)}?`)
+const questions = Array.from({ length: 30 }, (_, at) => `Where does the user have the ${numberedWord(at * 11)}?`)
 
 const kernelOver = (stores: Layer.Layer<InMemory.Stores, unknown>) =>
   Memory.layer().pipe(
@@ -30,7 +30,7 @@ const kernelOver = (stores: Layer.Layer<InMemory.Stores, unknown>) =>
     Layer.fresh
   )
 
-const millisOf = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+const elapsedMillis = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const start = performance.now()
     return Effect.map(work, (): number => performance.now() - start)
@@ -39,7 +39,7 @@ const millisOf = <A, E, R>(work: Effect.Effect<A, E, R>) =>
 const filled = Effect.gen(function* () {
   const { id } = yield* (yield* Assistants).create({ name: "A" })
   const memories = yield* Memories
-  const importing = yield* millisOf(memories.import(id, lines))
+  const importing = yield* elapsedMillis(memories.import(id, lines))
   return {
     importing,
     search: (question: string, assistant: AssistantId = id) => memories.search(assistant, question, 10)
@@ -58,7 +58,7 @@ onPostgres((url) => {
         const embedded = yield* Effect.provide(filled, yield* Layer.build(kernelOver(Pglite.layer())))
         // In turns, so that other work of the machine meets both.
         const times = yield* Effect.forEach(questions, (question) =>
-          Effect.all([millisOf(onServer.search(question)), millisOf(embedded.search(question))])
+          Effect.all([elapsedMillis(onServer.search(question)), elapsedMillis(embedded.search(question))])
         )
         const [there, here] = [median(times.map(([time]) => time)), median(times.map(([, time]) => time))]
         assert.isAtMost(here / there, 3, `a search takes ${here} and ${there} ms`)

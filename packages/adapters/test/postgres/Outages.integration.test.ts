@@ -102,7 +102,7 @@ const noGaps = (threads: ReadonlyArray<{ readonly id: ThreadId }>) =>
     })
   )
 
-const storesOf = (url: string, schema: string) => Postgres.layer({ url: Redacted.make(url), schema, maxConnections: 4 })
+const storesAt = (url: string, schema: string) => Postgres.layer({ url: Redacted.make(url), schema, maxConnections: 4 })
 
 onPostgres((url) => {
   it.live("connections that the server ends, under load", () =>
@@ -147,7 +147,7 @@ onPostgres((url) => {
       }).pipe(
         Effect.scoped,
         Principal.provide("outage"),
-        Effect.provide(Layer.merge(storesOf(server.url, "colloquy"), hostClient(server.url)))
+        Effect.provide(Layer.merge(storesAt(server.url, "colloquy"), hostClient(server.url)))
       )
     })
   )

@@ -16,7 +16,7 @@ import type { Everything } from "./Serve.ts"
 import { startWorker } from "./Worker.ts"
 
 /** The connections of this name with a lock of a process, and the numbers of the processes. */
-const locksOf = (name: string) =>
+const advisoryLocks = (name: string) =>
   PgClient.use((client) =>
     client.unsafe<{ readonly pid: number; readonly number: string }>(
       `select l.pid, l.objid::text as number from pg_locks l join pg_stat_activity a on a.pid = l.pid
@@ -85,7 +85,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const schema = yield* scratchSchema(url)
       yield* Layer.build(Postgres.layer({ url: Redacted.make(url), schema, applicationName: schema }))
-      const mine = locksOf(schema)
+      const mine = advisoryLocks(schema)
       const [before = assert.fail(), ...more] = yield* mine
       assert.deepStrictEqual(more, [])
       yield* PgClient.use((client) => client.unsafe("select pg_terminate_backend($1)", [before.pid]))

@@ -72,22 +72,22 @@ onEmbedded("PGlite", () => {
       const both = Postgres.layerProviderKeys({ secret: secrets.second, earlierSecrets: [secrets.first] })
       const present = Postgres.layerProviderKeys({ secret: secrets.second })
       const reseal = Postgres.ProviderKeyVault.use((vault) => vault.reseal)
-      const textOf = (owner: string) =>
+      const keyText = (owner: string) =>
         Effect.map(as(owner)(found), (key) => (key === null ? null : Redacted.value(key)))
       const owners = Array.from({ length: 120 }, (_, index) => `owner ${index}`)
       for (const owner of owners) {
         yield* as(owner)(put("openai", Redacted.make(`key of ${owner}`))).pipe(Effect.provide(old))
       }
       yield* as("late")(put("openai", Redacted.make("key of late"))).pipe(Effect.provide(present))
-      assert.strictEqual(yield* Effect.provide(textOf("owner 7"), both), "key of owner 7")
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.provide(textOf("owner 7"), present))))
+      assert.strictEqual(yield* Effect.provide(keyText("owner 7"), both), "key of owner 7")
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.provide(keyText("owner 7"), present))))
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.provide(reseal, present))))
       assert.strictEqual(yield* Effect.provide(reseal, both), 120)
       assert.strictEqual(yield* Effect.provide(reseal, both), 0)
       for (const owner of ["owner 0", "owner 119", "late"]) {
-        assert.strictEqual(yield* Effect.provide(textOf(owner), present), `key of ${owner}`)
+        assert.strictEqual(yield* Effect.provide(keyText(owner), present), `key of ${owner}`)
       }
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.provide(textOf("owner 7"), old))))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.provide(keyText("owner 7"), old))))
     }).pipe(Effect.provide(Pglite.layerClient()))
   )
 })

@@ -15,11 +15,11 @@ export type Orders<Argument, R> = {
 }
 
 /** The process was started with its database as JSON. */
-export const databaseOf = (args: ReadonlyArray<string>): WorkerDatabase => JSON.parse(args[2] ?? "")
+export const databaseFromArguments = (args: ReadonlyArray<string>): WorkerDatabase => JSON.parse(args[2] ?? "")
 
 export type Everything = Stores | FollowUpStore | SessionStore
 
-export const storesOf = (database: WorkerDatabase): Layer.Layer<Everything, unknown> =>
+export const databaseStores = (database: WorkerDatabase): Layer.Layer<Everything, unknown> =>
   database.database === "pglite"
     ? Pglite.layer(database)
     : Postgres.layer({ url: Redacted.make(database.url), schema: database.schema })

@@ -94,7 +94,7 @@ const open = (options: { readonly capacity?: number; readonly size?: number } = 
     return { ...server, answerAll, sessions, send, sendMany }
   })
 
-const connectionsOf = (sent: ReadonlyArray<Sent>) => sent.map(({ connection }) => connection)
+const usedConnections = (sent: ReadonlyArray<Sent>) => sent.map(({ connection }) => connection)
 
 describe("results that come together", () => {
   it.effect("let the event loop go on when their fibers have computed for some milliseconds", () =>
@@ -143,7 +143,7 @@ describe("sessions", () => {
     Effect.gen(function* () {
       const { sendMany, sent } = yield* open()
       yield* sendMany(17)
-      assert.deepStrictEqual(connectionsOf(sent), [...Array.from({ length: 16 }, () => 1), 2])
+      assert.deepStrictEqual(usedConnections(sent), [...Array.from({ length: 16 }, () => 1), 2])
     })
   )
 
@@ -152,13 +152,13 @@ describe("sessions", () => {
       const { sessions, sendMany, sent } = yield* open({ capacity: 4, size: 2 })
       yield* sendMany(4)
       yield* sendMany(1)
-      assert.deepStrictEqual(connectionsOf(sent), [1, 1, 1, 1, 2])
+      assert.deepStrictEqual(usedConnections(sent), [1, 1, 1, 1, 2])
       const two = { text: "two", parameters: [], exclusive: false }
       yield* Effect.forkDetach(sessions.run(two), { startImmediately: true })
       yield* Effect.forkDetach(sessions.run(two), { startImmediately: true })
       assert.strictEqual(sent.length, 5)
       yield* turn
-      assert.deepStrictEqual(connectionsOf(sent.slice(5)), [2, 2])
+      assert.deepStrictEqual(usedConnections(sent.slice(5)), [2, 2])
     })
   )
 
@@ -186,11 +186,11 @@ describe("sessions", () => {
       yield* send("behind it")
       yield* TestClock.adjust("20 millis")
       yield* send("elsewhere")
-      assert.deepStrictEqual(connectionsOf(sent), [1, 1, 2])
+      assert.deepStrictEqual(usedConnections(sent), [1, 1, 2])
       yield* answerAll
       yield* Effect.yieldNow
       yield* send("as before")
-      assert.deepStrictEqual(connectionsOf(sent), [1])
+      assert.deepStrictEqual(usedConnections(sent), [1])
     })
   )
 
@@ -224,7 +224,7 @@ describe("sessions", () => {
       yield* Fiber.join(first)
       dead.add(1)
       yield* send("second")
-      assert.deepStrictEqual(connectionsOf(sent), [2])
+      assert.deepStrictEqual(usedConnections(sent), [2])
     })
   )
 
@@ -272,7 +272,7 @@ describe("sessions", () => {
       yield* Fiber.join(first)
       yield* TestClock.adjust("3 seconds")
       yield* send("second")
-      assert.deepStrictEqual(connectionsOf(sent), [2])
+      assert.deepStrictEqual(usedConnections(sent), [2])
     })
   )
 })

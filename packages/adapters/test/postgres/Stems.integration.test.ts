@@ -25,7 +25,7 @@ const endings = {
 const names = { en: "english", de: "german", fr: "french", es: "spanish" } as const
 
 /** Every ending behind some hundred beginnings of one to three syllables. */
-const wordsOf = (language: keyof typeof names): ReadonlyArray<string> => {
+const madeWords = (language: keyof typeof names): ReadonlyArray<string> => {
   const parts = syllables[language].split(" ")
   const beginnings = parts.flatMap((first, at) => [
     first,
@@ -46,7 +46,7 @@ onEmbedded("PGlite", () => {
       )
       for (const language of ["en", "de", "fr", "es"] as const) {
         const name = names[language]
-        const words = wordsOf(language)
+        const words = madeWords(language)
         assert.isAbove(words.length, 2500)
         const { rows } = yield* Effect.promise(async () => {
           await database.exec(`create text search dictionary plain_${name} (template = snowball, language = ${name})`)

@@ -18,9 +18,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
-import { databaseOf, type Everything, type Orders, serve, storesOf } from "./Serve.ts"
+import { databaseFromArguments, databaseStores, type Everything, type Orders, serve } from "./Serve.ts"
 
-const runtime = ManagedRuntime.make(storesOf(databaseOf(process.argv)))
+const runtime = ManagedRuntime.make(databaseStores(databaseFromArguments(process.argv)))
 
 interface Order {
   readonly owner: string

@@ -36,7 +36,7 @@ class SchemaName extends Context.Service<SchemaName, string>()("test/SchemaName"
 /** Rows that a thread may leave: its assistant, what was used, and notes that its active runs were deleted. */
 const outlives = ["assistants", "usage_days", "deleted_runs"]
 
-const rowsOf = Effect.fnUntraced(function* (owner: string) {
+const rowCounts = Effect.fnUntraced(function* (owner: string) {
   const client = yield* PgClient
   const schema = yield* SchemaName
   const tables = yield* client.unsafe<{ readonly name: string }>(
@@ -117,12 +117,12 @@ onPostgres((url) => {
         Effect.gen(function* () {
           const { id } = yield* openThread
           yield* fill(id)
-          const filled = yield* rowsOf(name)
+          const filled = yield* rowCounts(name)
           for (const table of ["threads", "messages", "runs", "active_runs", "run_log", "idempotency_keys"]) {
             assert.isAbove(filled[table] ?? 0, 0, table)
           }
           yield* remove(id)
-          const { idempotency_keys: keys, ...left } = yield* rowsOf(name)
+          const { idempotency_keys: keys, ...left } = yield* rowCounts(name)
           assert.deepStrictEqual([left, keys], [{}, filled["idempotency_keys"]])
         }).pipe(Principal.provide(name))
       )
@@ -196,13 +196,13 @@ onPostgres((url) => {
       Effect.gen(function* () {
         const kept = yield* openThread
         yield* fill(kept.id)
-        const before = yield* rowsOf("neighbour")
+        const before = yield* rowCounts("neighbour")
         const gone = yield* openNewThread(kept.assistantId)
         yield* fill(gone.id)
         // A key is kept: it begins nothing again.
-        const filled = yield* rowsOf("neighbour")
+        const filled = yield* rowCounts("neighbour")
         yield* ThreadStore.use(({ remove }) => remove(gone.id))
-        assert.deepStrictEqual(yield* rowsOf("neighbour"), {
+        assert.deepStrictEqual(yield* rowCounts("neighbour"), {
           ...before,
           idempotency_keys: filled["idempotency_keys"] ?? 0
         })
@@ -238,7 +238,7 @@ onPostgres((url) => {
         yield* Deferred.succeed(mayEnd, undefined)
         yield* Fiber.join(writer)
         assert.isTrue(yield* Fiber.join(removal))
-        assert.deepStrictEqual(yield* rowsOf("writer"), {})
+        assert.deepStrictEqual(yield* rowCounts("writer"), {})
       }).pipe(Principal.provide("writer"))
     )
 
@@ -254,7 +254,7 @@ onPostgres((url) => {
           })
         )
         assert.isTrue(outcomes.every((each) => each.includes("removed")))
-        assert.deepStrictEqual(yield* rowsOf("storm"), {})
+        assert.deepStrictEqual(yield* rowCounts("storm"), {})
         assert.deepStrictEqual(yield* wrongWords, [])
       }).pipe(Principal.provide("storm"))
     )

@@ -36,12 +36,12 @@ export const startWorker = (
       const script = joinedProgram(fileURLToPath(new URL(scripts[kind], import.meta.url)))
       const child = spawn(process.execPath, ["--conditions=colloquy-source", script, JSON.stringify(database), ...more])
       child.stderr.pipe(process.stderr)
-      return { child, worker: workerOf(child) }
+      return { child, worker: workerFromChild(child) }
     }),
     ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
   ).pipe(Effect.map(({ worker }) => worker))
 
-const workerOf = (child: ChildProcessWithoutNullStreams): Worker => {
+const workerFromChild = (child: ChildProcessWithoutNullStreams): Worker => {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   return {

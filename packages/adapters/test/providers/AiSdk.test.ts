@@ -39,7 +39,7 @@ const finish = (unified: "stop" | "tool-calls" = "stop") => ({
   finishReason: { unified, raw: "x" }
 })
 
-const streamOf = <Part>(parts: ReadonlyArray<Part>): ReadableStream<Part> =>
+const partStream = <Part>(parts: ReadonlyArray<Part>): ReadableStream<Part> =>
   new ReadableStream({
     start: (controller) => {
       for (const part of parts) controller.enqueue(part)
@@ -48,7 +48,7 @@ const streamOf = <Part>(parts: ReadonlyArray<Part>): ReadableStream<Part> =>
   })
 
 /** A model that answers with these parts, and what it was asked. */
-const modelOf = (answer: ReadonlyArray<LanguageModelV4StreamPart> | (() => never)) => {
+const scriptedModel = (answer: ReadonlyArray<LanguageModelV4StreamPart> | (() => never)) => {
   const asked: Array<LanguageModelV4CallOptions> = []
   const model: LanguageModelV4 = {
     specificationVersion: "v4",
@@ -58,29 +58,29 @@ const modelOf = (answer: ReadonlyArray<LanguageModelV4StreamPart> | (() => never
     doGenerate: () => assert.fail("not streamed"),
     doStream: async (options) => {
       asked.push(options)
-      return { stream: streamOf(typeof answer === "function" ? answer() : answer) }
+      return { stream: partStream(typeof answer === "function" ? answer() : answer) }
     }
   }
   return { asked, model }
 }
 
-const chatOf = (model: LanguageModelV3 | LanguageModelV4, settings: Partial<AiSdk.AiSdkSettings> = {}) =>
+const chatDriver = (model: LanguageModelV3 | LanguageModelV4, settings: Partial<AiSdk.AiSdkSettings> = {}) =>
   AiSdk.provider({ id: "p", languageModel: () => model, ...settings }).chat ?? assert.fail("no chat")
 
 const hear = (
   answer: ReadonlyArray<LanguageModelV4StreamPart> | (() => never),
   asked: Partial<ChatRequest> = {}
 ): Effect.Effect<ReadonlyArray<ChatEvent>> =>
-  chatOf(modelOf(answer).model)(request("p", asked)).pipe(Stream.runCollect, Effect.orDie)
+  chatDriver(scriptedModel(answer).model)(request("p", asked)).pipe(Stream.runCollect, Effect.orDie)
 
-const promptOf = (messages: ReadonlyArray<ChatMessage>, asked: Partial<ChatRequest> = {}) =>
+const sentPrompt = (messages: ReadonlyArray<ChatMessage>, asked: Partial<ChatRequest> = {}) =>
   Effect.gen(function* () {
-    const made = modelOf([finish()])
-    yield* Stream.runDrain(chatOf(made.model)(request("p", { messages, ...asked })))
+    const made = scriptedModel([finish()])
+    yield* Stream.runDrain(chatDriver(made.model)(request("p", { messages, ...asked })))
     return made.asked[0]?.prompt ?? assert.fail("not asked")
   })
 
-const textOf = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
+const joinedText = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
   events.map((event) => (event._tag === tag ? event.text : "")).join("")
 const tagged = <Tag extends ChatEvent["_tag"]>(tag: Tag, events: ReadonlyArray<ChatEvent>) =>
   events.filter((event): event is Extract<ChatEvent, { _tag: Tag }> => event._tag === tag)
@@ -108,8 +108,8 @@ describe("answers", () => {
         { type: "tool-call", toolCallId: "b", toolName: "now", input: "" },
         finish("tool-calls")
       ])
-      assert.strictEqual(textOf("ReasoningDelta", events), "Two zones.")
-      assert.strictEqual(textOf("TextDelta", events), "Let me look.")
+      assert.strictEqual(joinedText("ReasoningDelta", events), "Two zones.")
+      assert.strictEqual(joinedText("TextDelta", events), "Let me look.")
       const calls = tagged("ToolCallReady", events).map((event) => event.call)
       assert.deepEqual(calls, [
         { id: "a", name: "get_time", arguments: '{"zone":"UTC"}' },
@@ -131,7 +131,7 @@ describe("answers", () => {
         providerData: { provider: "p", data: end?.providerData ?? null }
       }
       const options = (signature: string) => ({ providerOptions: { vendor: { signature } } })
-      assert.deepEqual<unknown>(yield* promptOf([answer]), [
+      assert.deepEqual<unknown>(yield* sentPrompt([answer]), [
         {
           role: "assistant",
           content: [
@@ -149,7 +149,7 @@ describe("answers", () => {
         }
       ])
       const ofAnother = { ...answer, providerData: { provider: "q", data: end?.providerData ?? null } }
-      assert.deepEqual<unknown>(yield* promptOf([ofAnother]), [
+      assert.deepEqual<unknown>(yield* sentPrompt([ofAnother]), [
         {
           role: "assistant",
           content: [
@@ -225,7 +225,7 @@ describe("answers", () => {
         finish()
       ]
       const events = yield* hear(parts, { thinking: { excludeReasoning: true } })
-      assert.strictEqual(textOf("ReasoningDelta", events), "")
+      assert.strictEqual(joinedText("ReasoningDelta", events), "")
       assert.include(JSON.stringify(tagged("Finished", events)[0]?.providerData), "Hm.")
     })
   )
@@ -276,7 +276,7 @@ describe("requests", () => {
 
   it.effect("files go as version 4 has them", () =>
     Effect.gen(function* () {
-      assert.deepEqual<unknown>(yield* promptOf([{ role: "user", content }]), [
+      assert.deepEqual<unknown>(yield* sentPrompt([{ role: "user", content }]), [
         {
           role: "user",
           content: [
@@ -316,15 +316,15 @@ describe("requests", () => {
         doGenerate: () => assert.fail("not streamed"),
         doStream: async (options) => {
           asked.push(options)
-          return { stream: streamOf(parts) }
+          return { stream: partStream(parts) }
         }
       }
       const wanted = request("p", {
         messages: [{ role: "user", content: content.slice(0, 2) }],
         thinking: { effort: "low" }
       })
-      const events = yield* Stream.runCollect(chatOf(model)(wanted))
-      assert.strictEqual(textOf("TextDelta", events), "Hi")
+      const events = yield* Stream.runCollect(chatDriver(model)(wanted))
+      assert.strictEqual(joinedText("TextDelta", events), "Hi")
       assert.deepEqual(tagged("Media", events)[0]?.bytes, new Uint8Array([1, 2]))
       assert.notProperty(asked[0], "reasoning")
       assert.deepEqual<unknown>(asked[0]?.prompt, [
@@ -341,9 +341,9 @@ describe("requests", () => {
 
   it.effect("tools, limits, JSON, the vendor's own options, and the customer's key", () =>
     Effect.gen(function* () {
-      const { asked, model } = modelOf([finish()])
+      const { asked, model } = scriptedModel([finish()])
       const keys: Array<string> = []
-      const chat = chatOf(model, {
+      const chat = chatDriver(model, {
         languageModel: (name, apiKey) => {
           keys.push(`${name} ${apiKey === null ? "none" : Redacted.value(apiKey)}`)
           return model
@@ -380,10 +380,10 @@ describe("requests", () => {
     [{}, null, undefined]
   ] as const)("thinking %j with %j is %s", ([thinking, efforts, reasoning]) =>
     Effect.gen(function* () {
-      const { asked, model } = modelOf([finish()])
+      const { asked, model } = scriptedModel([finish()])
       const thinkingControls = efforts === null ? null : { efforts, budget: false, style: null }
       const info = describeModel({ name: "model-1", provider: "p", modelType: "llm", thinkingControls })
-      yield* Stream.runDrain(chatOf(model)(request("p", { thinking, info })))
+      yield* Stream.runDrain(chatDriver(model)(request("p", { thinking, info })))
       assert.strictEqual(asked[0]?.reasoning, reasoning)
     })
   )
@@ -438,7 +438,7 @@ describe("errors", () => {
   ]
 
   const failed = (answer: ReadonlyArray<LanguageModelV4StreamPart> | (() => never)) =>
-    Effect.flip(Stream.runDrain(chatOf(modelOf(answer).model)(request("p"))))
+    Effect.flip(Stream.runDrain(chatDriver(scriptedModel(answer).model)(request("p"))))
 
   it.effect.each(cases)("%s", ([_name, error, expected]) =>
     Effect.gen(function* () {
@@ -470,11 +470,11 @@ describe("errors", () => {
     Effect.gen(function* () {
       const ended = yield* failed([{ type: "finish", usage, finishReason: { unified: "error", raw: undefined } }])
       assert.strictEqual(ended.reason, "unknown")
-      const { model } = modelOf([])
+      const { model } = scriptedModel([])
       const broken = new ReadableStream<LanguageModelV4StreamPart>({
         pull: () => Promise.reject(new TypeError("terminated"))
       })
-      const chat = chatOf({ ...model, doStream: async () => ({ stream: broken }) })
+      const chat = chatDriver({ ...model, doStream: async () => ({ stream: broken }) })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(chat(request("p"))))).reason, "cut_off")
       assert.strictEqual((yield* failed([null as never])).reason, "unknown")
     })
@@ -492,7 +492,7 @@ describe("errors", () => {
 describe("leaving early", () => {
   const waiting = () => {
     const signals: Array<AbortSignal> = []
-    const { model } = modelOf([])
+    const { model } = scriptedModel([])
     return { signals, model }
   }
 
@@ -504,7 +504,7 @@ describe("leaving early", () => {
         start: (controller) => controller.enqueue({ type: "text-delta", id: "0", delta: "Hi" }),
         cancel: () => void (cancelled = true)
       })
-      const chat = chatOf({
+      const chat = chatDriver({
         ...model,
         doStream: async ({ abortSignal }: LanguageModelV4CallOptions) => {
           if (abortSignal !== undefined) signals.push(abortSignal)
@@ -520,7 +520,7 @@ describe("leaving early", () => {
   it.effect("aborts the request when it is interrupted before the answer", () =>
     Effect.gen(function* () {
       const { signals, model } = waiting()
-      const chat = chatOf({
+      const chat = chatDriver({
         ...model,
         doStream: ({ abortSignal }: LanguageModelV4CallOptions) => {
           if (abortSignal !== undefined) signals.push(abortSignal)

@@ -43,9 +43,10 @@ const hostKey = Redacted.make("sk-of-the-host")
 const bearer = ["authorization", (key: string) => `Bearer ${key}`] as const
 
 const labels: { readonly [option: string]: string } = { true: "Yes", false: "No", refund: "A", delivery: "B" }
-const labelOf = (option: string): string => labels[option] ?? option
+const optionLabel = (option: string): string => labels[option] ?? option
 
-const labelled = (shares: Shares[number]) => Object.entries(shares).map(([option, p]) => [labelOf(option), p] as const)
+const labelled = (shares: Shares[number]) =>
+  Object.entries(shares).map(([option, p]) => [optionLabel(option), p] as const)
 
 // ------ the wire of System One
 
@@ -223,14 +224,14 @@ const inWords: AnswerVendor = {
 // ------ effect/ai
 
 /** As a vendor's package would make it, over a wire of its own. */
-const decisionModelOf = (server: string) =>
+const decisionModelAt = (server: string) =>
   DecisionModel.make({
     decide: ({ decisions, state }) =>
       Effect.tryPromise({
         try: async (): Promise<DecisionModel.ProviderResponse> => {
           const body = JSON.stringify({ state, decisions })
           const response = await fetch(`${server}/decisions`, { method: "POST", body })
-          if (!response.ok) throw reasonOf(response.status, Number(response.headers.get("retry-after-ms") ?? 0))
+          if (!response.ok) throw reasonFromStatus(response.status, Number(response.headers.get("retry-after-ms") ?? 0))
           return JSON.parse(await response.text())
         },
         catch: (reason) =>
@@ -244,7 +245,7 @@ const decisionModelOf = (server: string) =>
       })
   })
 
-const reasonOf = (status: number, pause: number): AiError.AiErrorReason => {
+const reasonFromStatus = (status: number, pause: number): AiError.AiErrorReason => {
   switch (status) {
     case 401:
       return new AiError.AuthenticationError({ kind: "InvalidKey" })
@@ -270,7 +271,7 @@ const decisionAnswers = ([urgent, topic, anger]: Shares) => ({
 
 const decisionModel: AnswerVendor = {
   name: "effect/ai, a decision model",
-  provider: (server) => EffectAi.provider({ id: "p", decisionModel: () => Effect.runSync(decisionModelOf(server)) }),
+  provider: (server) => EffectAi.provider({ id: "p", decisionModel: () => Effect.runSync(decisionModelAt(server)) }),
   path: "/decisions",
   keyHeader: null,
   method: "native",

@@ -273,7 +273,7 @@ describe("a chat model that tells no log-probabilities", () => {
     ])
   const one = { questions: { urgent: questions["urgent"] ?? assert.fail() } }
   const path = "/v1/chat/completions"
-  const chatOf = (server: string) =>
+  const chatProvider = (server: string) =>
     OpenAi.provider({ baseUrl: `${server}/v1`, apiKey: Redacted.make("k"), wire: "chat" })
 
   it.live.each<[string, FakeVendor.Reply, number]>([
@@ -294,7 +294,7 @@ describe("a chat model that tells no log-probabilities", () => {
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
       fake.script(path, first, responses('{"Yes": 0.7, "No": 0.3}'))
-      const given = yield* ask(chatOf(fake.baseUrl), { request: one })
+      const given = yield* ask(chatProvider(fake.baseUrl), { request: one })
       assert.deepInclude(given, { method: "stated", estimated: true, model: "model-1-2026" })
       assert.deepStrictEqual(given.answers, { urgent: { type: "noul", noul: 0.7 } })
       assert.strictEqual(given.usage.inputTokens, inputTokens)

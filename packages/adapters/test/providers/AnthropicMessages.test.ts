@@ -43,11 +43,11 @@ const call = (index: number, id: string, ...pieces: ReadonlyArray<string>) => [
   ...pieces.map((partial_json) => add(index, { type: "input_json_delta", partial_json }))
 ]
 
-const endOf = (events: ReadonlyArray<ChatEvent>) =>
+const finishedEvent = (events: ReadonlyArray<ChatEvent>) =>
   events.find((event) => event._tag === "Finished") ?? assert.fail("not finished")
-const callsOf = (events: ReadonlyArray<ChatEvent>) =>
+const readyCalls = (events: ReadonlyArray<ChatEvent>) =>
   events.flatMap((event) => (event._tag === "ToolCallReady" ? [event.call] : []))
-const usageOf = (events: ReadonlyArray<ChatEvent>) =>
+const lastUsage = (events: ReadonlyArray<ChatEvent>) =>
   events.flatMap((event) => (event._tag === "Usage" ? [event.usage] : [])).at(-1)
 
 const dialect: AnthropicMessages.MessagesDialect = { maxTokens: 4096, thinkingStyle: "adaptive", promptCache: null }
@@ -62,12 +62,12 @@ const result = (toolCallId: string, output: string): ChatMessage => ({
   output
 })
 /** What the kernel keeps of an answer. */
-const answerOf = (events: ReadonlyArray<ChatEvent>, provider = "p"): ChatMessage => {
-  const data: Schema.Json | null = endOf(events).providerData
+const storedAnswer = (events: ReadonlyArray<ChatEvent>, provider = "p"): ChatMessage => {
+  const data: Schema.Json | null = finishedEvent(events).providerData
   return {
     role: "assistant",
     content: events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join(""),
-    toolCalls: callsOf(events),
+    toolCalls: readyCalls(events),
     providerData: data === null ? null : { provider, data }
   }
 }
@@ -85,10 +85,10 @@ describe("thinking in a tool loop of two rounds", () => {
   const second = read([begin(), ...thinks(0, "", "sig-2"), ...call(1, "toolu_3"), ...finish("tool_use")])
   const loop = [
     user("What time is it?"),
-    answerOf(first.events),
+    storedAnswer(first.events),
     result("toolu_1", "10:00"),
     result("toolu_2", "11:00"),
-    answerOf(second.events),
+    storedAnswer(second.events),
     result("toolu_3", "12:00")
   ]
 
@@ -137,7 +137,7 @@ describe("thinking in a tool loop of two rounds", () => {
       { type: "tool_use", id: "toolu_1", name: "get_time", input: { zone: "UTC" } },
       { type: "tool_use", id: "toolu_2", name: "get_time", input: {} }
     ]
-    const elsewhere = [user("?"), answerOf(first.events, "another"), result("toolu_1", "")]
+    const elsewhere = [user("?"), storedAnswer(first.events, "another"), result("toolu_1", "")]
     assert.deepStrictEqual<unknown>(lower({ messages: elsewhere }).messages[1]?.content, plain)
     assert.deepStrictEqual<unknown>(lower({ model: "model-2", messages: loop }).messages[1]?.content, plain)
   })
@@ -154,7 +154,7 @@ describe("thinking in a tool loop of two rounds", () => {
 describe("what an answer keeps", () => {
   it("nothing, when the message itself tells all of it", () => {
     const { events } = read([begin(), ...prose(0, "Hi"), ...call(1, "toolu_1"), ...finish("tool_use")])
-    assert.isNull(endOf(events).providerData)
+    assert.isNull(finishedEvent(events).providerData)
   })
 
   it("blocks of the vendor's own tools, unknown ones included, and citations", () => {
@@ -177,22 +177,22 @@ describe("what an answer keeps", () => {
       add(4, { type: "unknown_delta", more: 1 }),
       ...finish("pause_turn")
     ])
-    assert.strictEqual(endOf(events).reason, "continue")
-    assert.deepStrictEqual<unknown>(lower({ messages: [user("?"), answerOf(events)] }).messages[1]?.content, [
+    assert.strictEqual(finishedEvent(events).reason, "continue")
+    assert.deepStrictEqual<unknown>(lower({ messages: [user("?"), storedAnswer(events)] }).messages[1]?.content, [
       { type: "server_tool_use", id: "srv_1", name: "web_search", input: { query: "x" } },
       found,
       { type: "text", text: "So it is.", citations: [citation] },
       { type: "of_tomorrow", data: 1 }
     ])
     assert.deepInclude(events, { _tag: "Source", url: "https://example.org", title: "T" })
-    assert.isEmpty(callsOf(events))
+    assert.isEmpty(readyCalls(events))
   })
 
   it("no thinking that was cut before its signature, or that led to nothing", () => {
     const cut = read([begin(), ...thinks(0, "Hm", ""), ...prose(1, "Hi"), ...finish("max_tokens")])
-    assert.isNull(endOf(cut.events).providerData)
+    assert.isNull(finishedEvent(cut.events).providerData)
     const mute = read([begin(), ...thinks(0, "Hm", "sig"), ...finish("max_tokens")])
-    const { messages } = lower({ messages: [user("a"), answerOf(mute.events), user("b")] })
+    const { messages } = lower({ messages: [user("a"), storedAnswer(mute.events), user("b")] })
     assert.deepStrictEqual<unknown>(messages, [
       {
         role: "user",
@@ -218,7 +218,7 @@ describe("blocks", () => {
       add(9, { type: "text_delta", text: "to nobody" }),
       ...finish("tool_use")
     ])
-    assert.deepStrictEqual(callsOf(events), [
+    assert.deepStrictEqual(readyCalls(events), [
       { id: "a", name: "f", arguments: "{}" },
       { id: "made-1", name: "g", arguments: '{"x":1}' },
       { id: "made-2", name: "h", arguments: "{}" }
@@ -227,12 +227,12 @@ describe("blocks", () => {
 
   it("a call that the length cut in two is none, and one that a refusal took back neither", () => {
     const cut = read([begin(), ...call(0, "a"), ...call(1, "b", '{"zo'), ...finish("max_tokens")])
-    assert.deepStrictEqual(callsOf(cut.events), [{ id: "a", name: "get_time", arguments: "{}" }])
-    assert.strictEqual(endOf(cut.events).reason, "tool_calls")
+    assert.deepStrictEqual(readyCalls(cut.events), [{ id: "a", name: "get_time", arguments: "{}" }])
+    assert.strictEqual(finishedEvent(cut.events).reason, "tool_calls")
     const alone = read([begin(), ...call(0, "b", '{"zo'), ...finish("model_context_window_exceeded")])
-    assert.strictEqual(endOf(alone.events).reason, "length")
+    assert.strictEqual(finishedEvent(alone.events).reason, "length")
     const refused = read([begin(), ...call(0, "a", "{}"), ...finish("refusal")])
-    assert.deepStrictEqual([callsOf(refused.events), endOf(refused.events).reason], [[], "filtered"])
+    assert.deepStrictEqual([readyCalls(refused.events), finishedEvent(refused.events).reason], [[], "filtered"])
   })
 
   it("that are broken in every way do not matter", () => {
@@ -247,7 +247,7 @@ describe("blocks", () => {
       events.map((event) => event._tag),
       ["TextDelta", "Usage", "Finished"]
     )
-    assert.strictEqual(endOf(events).reason, "stop")
+    assert.strictEqual(finishedEvent(events).reason, "stop")
   })
 
   it("come all at once from a gateway that does not stream", () => {
@@ -286,7 +286,7 @@ describe("usage", () => {
         output_tokens_details: { thinking_tokens: 12 }
       })
     ])
-    assert.deepStrictEqual(usageOf(events), {
+    assert.deepStrictEqual(lastUsage(events), {
       inputTokens: 1106,
       outputTokens: 20,
       cachedInputTokens: 1001,
@@ -298,7 +298,7 @@ describe("usage", () => {
   })
 
   it("is not told when it was not sent", () => {
-    assert.isUndefined(usageOf(read([...prose(0, "Hi"), { type: "message_stop" }]).events))
+    assert.isUndefined(lastUsage(read([...prose(0, "Hi"), { type: "message_stop" }]).events))
   })
 })
 
@@ -382,8 +382,8 @@ describe("thinking parameters", () => {
         { thinking: {}, messages: [user("?"), answer, result("toolu_1", "")] },
         { thinkingStyle: "budget", maxTokens: 10_000 }
       ).thinking
-    assert.isUndefined(ask(answerOf(events)))
-    assert.deepStrictEqual(ask(answerOf(thought.events)), { type: "enabled", budget_tokens: 5000 })
+    assert.isUndefined(ask(storedAnswer(events)))
+    assert.deepStrictEqual(ask(storedAnswer(thought.events)), { type: "enabled", budget_tokens: 5000 })
   })
 })
 

@@ -18,7 +18,7 @@ const setUp = (vendor: Vendor) =>
     return { fake, id: provider.id, chat: provider.chat }
   })
 
-const replyOf = (vendor: Vendor, answer: ChatAnswer): FakeVendor.Reply => {
+const vendorReply = (vendor: Vendor, answer: ChatAnswer): FakeVendor.Reply => {
   if ("refusesWith" in answer) {
     const { status, body } = vendor.refuse(answer.refusesWith)
     // The words of our vendors are "no".
@@ -42,7 +42,7 @@ const chatVendor = (vendor: Vendor) =>
   Effect.map(setUp(vendor), ({ chat, fake }): ChatVendor => ({
     driver: chat,
     model,
-    answers: (answer) => fake.script(vendor.path, replyOf(vendor, answer)),
+    answers: (answer) => fake.script(vendor.path, vendorReply(vendor, answer)),
     hangs: (says) => {
       fake.script(vendor.path, FakeVendor.sse([...vendor.render(says), new FakeVendor.Gate()]))
       return {
@@ -104,7 +104,7 @@ describe.each(vendors)("$name", (vendor) => {
   it.live.each(retries)("after %s", ([_name, refusal, expected]) =>
     Effect.gen(function* () {
       const { fake, chat, id } = yield* setUp(vendor)
-      fake.script(vendor.path, replyOf(vendor, refusal), replyOf(vendor, hi))
+      fake.script(vendor.path, vendorReply(vendor, refusal), vendorReply(vendor, hi))
       const heard: Array<ChatEvent> = []
       const listener = { hear: (event: ChatEvent) => void heard.push(event), pause: () => {} }
       const result = yield* Effect.result(converse(chat, request(id), defaultChatPolicy, listener))
@@ -118,7 +118,7 @@ describe.each(vendors)("$name", (vendor) => {
     Effect.gen(function* () {
       const { fake, chat, id } = yield* setUp(vendor)
       const asked = Object.entries(requests(id))
-      fake.script(vendor.path, ...asked.map(() => replyOf(vendor, hi)))
+      fake.script(vendor.path, ...asked.map(() => vendorReply(vendor, hi)))
       for (const [, each] of asked) yield* Stream.runDrain(chat(each))
       const bodies = asked.map(([name], index) => [name, fake.requests[index]?.body] as const)
       expect(writtenByDifference(Object.fromEntries(bodies))).toMatchSnapshot()
@@ -131,7 +131,7 @@ describe.each(vendors)("$name", (vendor) => {
       const steps = [1, 4, 6].map((length) =>
         request(id, { system: "Be brief.", messages: toolRounds.slice(0, length) })
       )
-      fake.script(vendor.path, ...steps.map(() => replyOf(vendor, hi)))
+      fake.script(vendor.path, ...steps.map(() => vendorReply(vendor, hi)))
       for (const each of steps) yield* Stream.runDrain(chat(each))
       const sent = fake.requests.map((each) => JSON.stringify(vendor.history(each.body)).slice(0, -1))
       assert.isTrue(sent[1]?.startsWith(sent[0] ?? "-") && sent[2]?.startsWith(sent[1] ?? "-"))

@@ -41,7 +41,7 @@ const finish = (reason: Response.FinishReason = "stop"): Response.StreamPartEnco
 })
 
 /** A model that answers with these parts, and what it was asked. */
-const modelOf = (answer: Stream.Stream<Response.StreamPartEncoded, AiError.AiError>) => {
+const scriptedModel = (answer: Stream.Stream<Response.StreamPartEncoded, AiError.AiError>) => {
   const asked: Array<LanguageModel.ProviderOptions> = []
   const make = LanguageModel.make({
     generateText: () => Effect.die("not streamed"),
@@ -53,29 +53,29 @@ const modelOf = (answer: Stream.Stream<Response.StreamPartEncoded, AiError.AiErr
   return { asked, make }
 }
 
-const chatOf = (settings: Omit<EffectAi.EffectAiSettings, "id">) =>
+const chatDriver = (settings: Omit<EffectAi.EffectAiSettings, "id">) =>
   EffectAi.provider({ id: "p", ...settings }).chat ?? assert.fail("no chat")
 
 const hear = (parts: Parts, asked: Partial<ChatRequest> = {}) =>
   Effect.gen(function* () {
-    const languageModel = yield* modelOf(Stream.fromIterable(parts)).make
-    return yield* Stream.runCollect(chatOf({ languageModel })(request("p", asked)))
+    const languageModel = yield* scriptedModel(Stream.fromIterable(parts)).make
+    return yield* Stream.runCollect(chatDriver({ languageModel })(request("p", asked)))
   })
 
 const askedBy = (given: Partial<ChatRequest>) =>
   Effect.gen(function* () {
-    const { asked, make } = modelOf(Stream.make(finish()))
-    yield* Stream.runDrain(chatOf({ languageModel: yield* make })(request("p", given)))
+    const { asked, make } = scriptedModel(Stream.make(finish()))
+    yield* Stream.runDrain(chatDriver({ languageModel: yield* make })(request("p", given)))
     return asked[0] ?? assert.fail("not asked")
   })
 
 const failing = (answer: Stream.Stream<Response.StreamPartEncoded, AiError.AiError>) =>
   Effect.gen(function* () {
-    const languageModel = yield* modelOf(answer).make
-    return yield* Effect.flip(Stream.runDrain(chatOf({ languageModel })(request("p"))))
+    const languageModel = yield* scriptedModel(answer).make
+    return yield* Effect.flip(Stream.runDrain(chatDriver({ languageModel })(request("p"))))
   })
 
-const textOf = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
+const joinedText = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
   events.map((event) => (event._tag === tag ? event.text : "")).join("")
 const tagged = <Tag extends ChatEvent["_tag"]>(tag: Tag, events: ReadonlyArray<ChatEvent>) =>
   events.filter((event): event is Extract<ChatEvent, { _tag: Tag }> => event._tag === tag)
@@ -113,8 +113,8 @@ describe("answers", () => {
         finish("tool-calls")
       ]
       const events = yield* hear(parts, { tools: [timeTool] })
-      assert.strictEqual(textOf("ReasoningDelta", events), "One zone.")
-      assert.strictEqual(textOf("TextDelta", events), "Let me look.")
+      assert.strictEqual(joinedText("ReasoningDelta", events), "One zone.")
+      assert.strictEqual(joinedText("TextDelta", events), "Let me look.")
       const calls = tagged("ToolCallReady", events).map((event) => event.call)
       assert.deepEqual(calls, [{ id: "a", name: "get_time", arguments: '{"zone":"UTC"}' }])
       assert.deepEqual(tagged("Usage", events)[0]?.usage, {
@@ -204,9 +204,9 @@ describe("answers", () => {
 
   it.effect("a stream that just ends was cut off", () =>
     Effect.gen(function* () {
-      const languageModel = yield* modelOf(Stream.make({ type: "text-start", id: "0" } as const)).make
+      const languageModel = yield* scriptedModel(Stream.make({ type: "text-start", id: "0" } as const)).make
       const listener = { hear: () => {}, pause: () => {} }
-      const step = converse(chatOf({ languageModel }), request("p"), { ...defaultChatPolicy, retries: 0 }, listener)
+      const step = converse(chatDriver({ languageModel }), request("p"), { ...defaultChatPolicy, retries: 0 }, listener)
       assert.strictEqual((yield* Effect.flip(step)).reason, "cut_off")
     })
   )
@@ -267,7 +267,7 @@ describe("requests", () => {
             })
           )
       })
-      const chat = chatOf({
+      const chat = chatDriver({
         languageModel: (model, apiKey) => {
           seen.push(`${model} ${apiKey === null ? "none" : Redacted.value(apiKey)}`)
           return languageModel
@@ -282,7 +282,7 @@ describe("requests", () => {
   it.effect("build a layer and close it again", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
-      const { make } = modelOf(Stream.make(finish()))
+      const { make } = scriptedModel(Stream.make(finish()))
       const opened = Effect.acquireRelease(
         Effect.andThen(
           Effect.sync(() => void seen.push("opened")),
@@ -290,7 +290,7 @@ describe("requests", () => {
         ),
         () => Effect.sync(() => void seen.push("closed"))
       )
-      const chat = chatOf({ languageModel: Layer.effect(LanguageModel.LanguageModel, opened) })
+      const chat = chatDriver({ languageModel: Layer.effect(LanguageModel.LanguageModel, opened) })
       yield* Stream.runDrain(chat(request("p")))
       yield* Stream.runDrain(chat(request("p")))
       assert.deepEqual(seen, ["opened", "closed", "opened", "closed"])
@@ -363,9 +363,9 @@ describe("errors", () => {
 
   it.effect("of a layer that cannot be built, and of what the host's own functions throw", () =>
     Effect.gen(function* () {
-      const broken = chatOf({ languageModel: Layer.effect(LanguageModel.LanguageModel, Effect.fail("sk-secret")) })
+      const broken = chatDriver({ languageModel: Layer.effect(LanguageModel.LanguageModel, Effect.fail("sk-secret")) })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(broken(request("p"))))).reason, "unknown")
-      const throwing = chatOf({ languageModel: () => assert.fail("no such model") })
+      const throwing = chatDriver({ languageModel: () => assert.fail("no such model") })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(throwing(request("p"))))).reason, "unknown")
     })
   )
@@ -376,10 +376,10 @@ it.effect("leaving early interrupts the model", () =>
     const begun = yield* Deferred.make<void>()
     let interrupted = 0
     const waiting = Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)
-    const languageModel = yield* modelOf(
+    const languageModel = yield* scriptedModel(
       Stream.fromEffect(Effect.onInterrupt(waiting, () => Effect.sync(() => void interrupted++)))
     ).make
-    const listening = yield* Effect.forkChild(Stream.runDrain(chatOf({ languageModel })(request("p"))))
+    const listening = yield* Effect.forkChild(Stream.runDrain(chatDriver({ languageModel })(request("p"))))
     yield* Deferred.await(begun)
     yield* Fiber.interrupt(listening)
     assert.strictEqual(interrupted, 1)
@@ -395,7 +395,7 @@ describe("embeddings", () => {
     purpose: "document" as const,
     apiKey: null
   }
-  const driverOf = (embedMany: Parameters<typeof EmbeddingModel.make>[0]["embedMany"]) =>
+  const embeddingDriver = (embedMany: Parameters<typeof EmbeddingModel.make>[0]["embedMany"]) =>
     Effect.map(
       EmbeddingModel.make({ embedMany }),
       (embeddingModel) => EffectAi.provider({ id: "p", embeddingModel }).embedding ?? assert.fail("no embeddings")
@@ -403,13 +403,13 @@ describe("embeddings", () => {
 
   it.effect("come in the order of the texts, with what they cost", () =>
     Effect.gen(function* () {
-      const told = yield* driverOf(({ inputs }) =>
+      const told = yield* embeddingDriver(({ inputs }) =>
         Effect.succeed({ results: inputs.map((text) => [text.length, 0]), usage: { inputTokens: 3 } })
       )
       const answer = yield* told.embed(wanted)
       assert.deepEqual(answer.vectors, [new Float32Array([1, 0]), new Float32Array([2, 0])])
       assert.deepEqual(answer.usage, { ...noUsage, inputTokens: 3 })
-      const silent = yield* driverOf(({ inputs }) =>
+      const silent = yield* embeddingDriver(({ inputs }) =>
         Effect.succeed({ results: inputs.map(() => [1]), usage: { inputTokens: undefined } })
       )
       assert.isTrue((yield* silent.embed(wanted)).usage.estimated)
@@ -418,11 +418,11 @@ describe("embeddings", () => {
 
   it.effect("fail with a reason", () =>
     Effect.gen(function* () {
-      const limited = yield* driverOf(() => Effect.fail(aiError(new AiError.RateLimitError({}))))
+      const limited = yield* embeddingDriver(() => Effect.fail(aiError(new AiError.RateLimitError({}))))
       assert.strictEqual((yield* Effect.flip(limited.embed(wanted))).reason, "rate_limited")
-      const broken = yield* driverOf(() => Effect.die("sk-secret"))
+      const broken = yield* embeddingDriver(() => Effect.die("sk-secret"))
       assert.strictEqual((yield* Effect.flip(broken.embed(wanted))).reason, "unknown")
-      const short = yield* driverOf(() => Effect.succeed({ results: [], usage: { inputTokens: 0 } }))
+      const short = yield* embeddingDriver(() => Effect.succeed({ results: [], usage: { inputTokens: 0 } }))
       assert.strictEqual((yield* Effect.flip(short.embed(wanted))).reason, "unknown")
     })
   )

@@ -148,24 +148,24 @@ const two = [
   [0, 0.5, 0, 0]
 ]
 
-const driverOf = (provider: Provider): EmbeddingDriver => provider.embedding ?? assert.fail("no embeddings")
+const embeddingDriver = (provider: Provider): EmbeddingDriver => provider.embedding ?? assert.fail("no embeddings")
 
 const asking = (vendor: Vendor, reply: FakeVendor.Reply, given: Partial<EmbeddingRequest> = {}) =>
   Effect.gen(function* () {
     const fake = yield* FakeVendor.make
     fake.script(vendor.path, reply)
-    return yield* driverOf(vendor.provider(fake.baseUrl)).embed(request(given))
+    return yield* embeddingDriver(vendor.provider(fake.baseUrl)).embed(request(given))
   })
 
 /** Comparable without the length, which one vendor's vectors are given. */
-const directionsOf = (vectors: ReadonlyArray<Float32Array>) =>
+const vectorDirections = (vectors: ReadonlyArray<Float32Array>) =>
   vectors.map((vector) => [...vector].findIndex((each) => each > 0))
 
 const embeddingVendor = (vendor: Vendor) =>
   Effect.map(FakeVendor.make, (fake): EmbeddingVendor => {
     const script = (reply: FakeVendor.Reply) => fake.script(vendor.path, reply)
     return {
-      driver: driverOf(vendor.provider(fake.baseUrl)),
+      driver: embeddingDriver(vendor.provider(fake.baseUrl)),
       model: "model-1",
       gives: (vectors, tokens) => script(FakeVendor.json(vendor.answer(vectors, tokens))),
       refuses: (status, headers, words) => script(FakeVendor.json(vendor.refusal(words, status), status, headers)),
@@ -187,7 +187,7 @@ describe.each(vendors)("$name", (vendor) => {
   it.live("keeps the wire form of its requests", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
-      const { embed } = driverOf(vendor.provider(fake.baseUrl))
+      const { embed } = embeddingDriver(vendor.provider(fake.baseUrl))
       const asked = {
         documents: request(),
         "a question, shorter": request({ purpose: "query", dimensions: 2 }),
@@ -219,7 +219,7 @@ describe.each(vendors)("$name", (vendor) => {
         Principal.provide("owner")
       )
       assert.strictEqual(fake.requests.length, 2)
-      assert.deepStrictEqual(directionsOf(answer.vectors), [0, 1, 0, 1])
+      assert.deepStrictEqual(vectorDirections(answer.vectors), [0, 1, 0, 1])
       assert.strictEqual(answer.usage.inputTokens, 14)
     })
   )

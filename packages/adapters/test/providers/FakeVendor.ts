@@ -114,7 +114,7 @@ const start = (ready: (running: Running) => void): void => {
     })
   server.listen(0, "127.0.0.1", () => {
     const vendor: FakeVendor = {
-      baseUrl: `http://127.0.0.1:${portOf(server)}`,
+      baseUrl: `http://127.0.0.1:${serverPort(server)}`,
       script: (path, ...replies) => void queues.set(path, [...(queues.get(path) ?? []), ...replies]),
       requests,
       request,
@@ -124,7 +124,7 @@ const start = (ready: (running: Running) => void): void => {
   })
 }
 
-const portOf = (server: Http.Server): number => {
+const serverPort = (server: Http.Server): number => {
   const address = server.address()
   return typeof address === "object" && address !== null ? address.port : 0
 }

@@ -21,13 +21,13 @@ const parts = (...each: ReadonlyArray<unknown>) => ({ candidates: [{ content: { 
 const finish = (finishReason: string, more: object = {}) => ({ candidates: [{ finishReason, ...more }] })
 const stop = finish("STOP")
 
-const endOf = (events: ReadonlyArray<ChatEvent>) =>
+const finishedEvent = (events: ReadonlyArray<ChatEvent>) =>
   events.find((event) => event._tag === "Finished") ?? assert.fail("not finished")
-const callsOf = (events: ReadonlyArray<ChatEvent>) =>
+const readyCalls = (events: ReadonlyArray<ChatEvent>) =>
   events.flatMap((event) => (event._tag === "ToolCallReady" ? [event.call] : []))
-const usageOf = (events: ReadonlyArray<ChatEvent>) =>
+const lastUsage = (events: ReadonlyArray<ChatEvent>) =>
   events.flatMap((event) => (event._tag === "Usage" ? [event.usage] : [])).at(-1)
-const textOf = (events: ReadonlyArray<ChatEvent>) =>
+const joinedText = (events: ReadonlyArray<ChatEvent>) =>
   events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join("")
 
 const lower = (given: Partial<ChatRequest>, settings: Partial<Gemini.GeminiDialect> = {}) =>
@@ -41,12 +41,12 @@ const result = (toolCallId: string, toolName: string, output: string): ChatMessa
   output
 })
 /** What the kernel keeps of an answer. */
-const answerOf = (events: ReadonlyArray<ChatEvent>, provider = "p"): ChatMessage => {
-  const data = endOf(events).providerData
+const storedAnswer = (events: ReadonlyArray<ChatEvent>, provider = "p"): ChatMessage => {
+  const data = finishedEvent(events).providerData
   return {
     role: "assistant",
-    content: textOf(events),
-    toolCalls: callsOf(events),
+    content: joinedText(events),
+    toolCalls: readyCalls(events),
     providerData: data === null ? null : { provider, data }
   }
 }
@@ -77,12 +77,12 @@ describe("signatures in a tool loop of two rounds", () => {
   const third = read([parts({ text: "It is ten." }), parts({ text: "", thoughtSignature: "s3" }), stop])
   const loop = [
     user("What time is it?"),
-    answerOf(first.events),
+    storedAnswer(first.events),
     result("fc1", "get_time", "10:00"),
     result("fc2", "get_zone", '{"zone":"CET"}'),
-    answerOf(second.events),
+    storedAnswer(second.events),
     result("made-1", "get_time", "11:00"),
-    answerOf(third.events),
+    storedAnswer(third.events),
     user("Thanks")
   ]
 
@@ -120,7 +120,7 @@ describe("signatures in a tool loop of two rounds", () => {
   })
 
   it("go neither to another provider nor to another model", () => {
-    const elsewhere = [user("?"), answerOf(first.events, "another"), result("fc1", "get_time", "")]
+    const elsewhere = [user("?"), storedAnswer(first.events, "another"), result("fc1", "get_time", "")]
     for (const contents of [
       lower({ messages: elsewhere }).contents,
       lower({ model: "m-2", messages: loop }).contents
@@ -140,7 +140,7 @@ describe("signatures in a tool loop of two rounds", () => {
       parts({ text: "why", thought: true, thoughtSignature: "3" }, { ofTomorrow: { x: 1 }, thoughtSignature: "4" }),
       stop
     ])
-    assert.deepStrictEqual<unknown>(lower({ messages: [user("?"), answerOf(events)] }).contents[1]?.parts, [
+    assert.deepStrictEqual<unknown>(lower({ messages: [user("?"), storedAnswer(events)] }).contents[1]?.parts, [
       { text: "a", thoughtSignature: "1" },
       { text: "b", thoughtSignature: "2" },
       { text: "cd" },
@@ -150,7 +150,9 @@ describe("signatures in a tool loop of two rounds", () => {
   })
 
   it("answers without any need no data", () => {
-    assert.isNull(endOf(read([parts({ text: "Hi" }), parts({ text: "hm", thought: true }), stop]).events).providerData)
+    assert.isNull(
+      finishedEvent(read([parts({ text: "Hi" }), parts({ text: "hm", thought: true }), stop]).events).providerData
+    )
   })
 })
 
@@ -161,12 +163,12 @@ describe("parts", () => {
       parts({ functionCall: { id: "", name: "h", args: null } }, { functionCall: { id: "nameless" } }),
       stop
     ])
-    assert.deepStrictEqual(callsOf(events), [
+    assert.deepStrictEqual(readyCalls(events), [
       { id: "a", name: "f", arguments: '{"x":1}' },
       { id: "made-1", name: "g", arguments: "{}" },
       { id: "made-2", name: "h", arguments: "{}" }
     ])
-    assert.strictEqual(endOf(events).reason, "tool_calls")
+    assert.strictEqual(finishedEvent(events).reason, "tool_calls")
   })
 
   it("images and sounds come as media, but not those of its thoughts; sources once each", () => {
@@ -194,7 +196,7 @@ describe("parts", () => {
   })
 
   it("may come in one array, as without server-sent events", () => {
-    assert.strictEqual(textOf(read([[parts({ text: "a" }), parts({ text: "b" }), stop]]).events), "ab")
+    assert.strictEqual(joinedText(read([[parts({ text: "a" }), parts({ text: "b" }), stop]]).events), "ab")
     assert.strictEqual(read([[{ error: { status: "UNAVAILABLE" } }]]).fault?.reason, "overloaded")
   })
 
@@ -217,12 +219,12 @@ describe("ends", () => {
   }
   for (const [word, reason] of Object.entries(reasons)) {
     it(`${word} is ${reason}`, () =>
-      assert.strictEqual(endOf(read([parts({ text: "a" }), finish(word)]).events).reason, reason))
+      assert.strictEqual(finishedEvent(read([parts({ text: "a" }), finish(word)]).events).reason, reason))
   }
 
   it("a filter takes the calls back", () => {
     const { events } = read([call, finish("SAFETY")])
-    assert.deepStrictEqual([callsOf(events), endOf(events).providerData], [[], null])
+    assert.deepStrictEqual([readyCalls(events), finishedEvent(events).providerData], [[], null])
   })
 
   const failures = { MALFORMED_FUNCTION_CALL: "malformed", UNEXPECTED_TOOL_CALL: "malformed", OTHER: "unknown" }
@@ -238,7 +240,7 @@ describe("ends", () => {
   it("an interrupted answer goes on for its token, with what was asked and nothing more", () => {
     const half = read([parts({ text: "a" }), finish("CONTINUATION", { continuationToken: "t1" })])
     const next = read([parts({ text: "b" }), finish("CONTINUATION", { continuationToken: "t2" })])
-    const asked = [user("?"), answerOf(half.events), answerOf(next.events)]
+    const asked = [user("?"), storedAnswer(half.events), storedAnswer(next.events)]
     assert.deepStrictEqual<unknown>(lower({ messages: asked }), {
       contents: [{ role: "user", parts: [{ text: "?" }] }],
       continuationToken: "t2"
@@ -265,7 +267,7 @@ describe("usage", () => {
         }
       }
     ])
-    assert.deepStrictEqual(usageOf(events), {
+    assert.deepStrictEqual(lastUsage(events), {
       inputTokens: 25,
       outputTokens: 49,
       cachedInputTokens: 15,

@@ -31,7 +31,7 @@ interface Wire {
   readonly read: (seen: FakeVendor.Seen) => Promise<Omit<SeenImageRequest, "key">>
 }
 
-const formOf = async ({ bytes, headers }: FakeVendor.Seen): Promise<Omit<SeenImageRequest, "key">> => {
+const requestFromForm = async ({ bytes, headers }: FakeVendor.Seen): Promise<Omit<SeenImageRequest, "key">> => {
   const form = await new Response(Buffer.from(bytes), {
     headers: { "content-type": headers["content-type"] ?? "" }
   }).formData()
@@ -49,7 +49,7 @@ const openAiAnswer = (pictures: ReadonlyArray<string>) => ({
 })
 const openAiAddress = (url: string) => ({ created: 1, data: [{ url }] })
 const readOpenAi: Wire["read"] = async (seen) =>
-  isRecord(seen.body) ? { prompt: string(seen.body.prompt) ?? "", inputs: [] } : formOf(seen)
+  isRecord(seen.body) ? { prompt: string(seen.body.prompt) ?? "", inputs: [] } : requestFromForm(seen)
 
 const wires: { readonly [name: string]: Wire } = {
   "OpenAI's images": {

@@ -46,7 +46,7 @@ describe("listModels", () => {
   it.live("a key may be given as plain text, and is sent alike", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
-      const keyOf = (header: string) => fake.requests.at(-1)?.headers[header]
+      const sentKey = (header: string) => fake.requests.at(-1)?.headers[header]
       const plain = { apiKey: "sk-plain" }
       for (const [provider, path, header, sent] of [
         [OpenAi.provider({ ...plain, baseUrl: `${fake.baseUrl}/o` }), "/o/models", "authorization", "Bearer sk-plain"],
@@ -61,7 +61,7 @@ describe("listModels", () => {
       ] as const) {
         fake.script(path, FakeVendor.json({ object: "list", data: [], models: [] }))
         yield* Effect.ignore(provider.listModels ?? none)
-        assert.strictEqual(keyOf(header), sent, path)
+        assert.strictEqual(sentKey(header), sent, path)
       }
     })
   )

@@ -20,11 +20,11 @@ const delta = (fields: object, finish: string | null = null) => ({
 })
 const piece = (fields: object) => delta({ tool_calls: [fields] })
 
-const callsOf = (events: ReadonlyArray<ChatEvent>) =>
+const readyCalls = (events: ReadonlyArray<ChatEvent>) =>
   events.flatMap((event) => (event._tag === "ToolCallReady" ? [event.call] : []))
-const endOf = (events: ReadonlyArray<ChatEvent>) =>
+const finishedEvent = (events: ReadonlyArray<ChatEvent>) =>
   events.find((event) => event._tag === "Finished") ?? assert.fail("not finished")
-const textOf = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
+const joinedText = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
   events.map((event) => (event._tag === tag ? event.text : "")).join("")
 
 describe("tool calls in pieces", () => {
@@ -33,7 +33,7 @@ describe("tool calls in pieces", () => {
       piece({ id: "a", function: { name: "f", arguments: '{"x":1}' } }),
       piece({ id: "b", function: { name: "f", arguments: '{"x":2}' } })
     ])
-    assert.deepStrictEqual(callsOf(events), [
+    assert.deepStrictEqual(readyCalls(events), [
       { id: "a", name: "f", arguments: '{"x":1}' },
       { id: "b", name: "f", arguments: '{"x":2}' }
     ])
@@ -45,7 +45,7 @@ describe("tool calls in pieces", () => {
       piece({ index: 0, id: "", function: { arguments: "{}" } }),
       piece({ index: 1, function: { name: "g" } })
     ])
-    assert.deepStrictEqual(callsOf(events), [
+    assert.deepStrictEqual(readyCalls(events), [
       { id: "made-1", name: "f", arguments: "{}" },
       { id: "made-2", name: "g", arguments: "{}" }
     ])
@@ -57,7 +57,7 @@ describe("tool calls in pieces", () => {
       piece({ index: 0, id: "b", function: { name: "g", arguments: "{}" } })
     ])
     assert.deepStrictEqual(
-      callsOf(events).map((call) => call.id),
+      readyCalls(events).map((call) => call.id),
       ["a", "b"]
     )
   })
@@ -67,7 +67,7 @@ describe("tool calls in pieces", () => {
       piece({ index: 0, id: "a", function: { name: "f", arguments: '{"x"' } }),
       piece({ index: 0, id: "zzz", function: { arguments: ":1}" } })
     ])
-    assert.deepStrictEqual(callsOf(events), [{ id: "a", name: "f", arguments: '{"x":1}' }])
+    assert.deepStrictEqual(readyCalls(events), [{ id: "a", name: "f", arguments: '{"x":1}' }])
   })
 
   it("with the name after the first arguments, the call starts when the name is known", () => {
@@ -83,7 +83,7 @@ describe("tool calls in pieces", () => {
 
   it("with arguments as an object, they become text", () => {
     const { events } = read([piece({ index: 0, id: "a", function: { name: "f", arguments: { x: 1 } } })])
-    assert.deepStrictEqual(callsOf(events), [{ id: "a", name: "f", arguments: '{"x":1}' }])
+    assert.deepStrictEqual(readyCalls(events), [{ id: "a", name: "f", arguments: '{"x":1}' }])
   })
 
   it("a call that never got a name is none", () => {
@@ -94,12 +94,12 @@ describe("tool calls in pieces", () => {
   it("the calls decide on the finish reason, and a call that the length cut in two is none", () => {
     const whole = piece({ index: 0, id: "a", function: { name: "f", arguments: "{}" } })
     const half = piece({ index: 1, id: "b", function: { name: "f", arguments: '{"x' } })
-    assert.strictEqual(endOf(read([whole, delta({}, "stop")]).events).reason, "tool_calls")
-    assert.strictEqual(endOf(read([half, delta({}, "length")]).events).reason, "length")
+    assert.strictEqual(finishedEvent(read([whole, delta({}, "stop")]).events).reason, "tool_calls")
+    assert.strictEqual(finishedEvent(read([half, delta({}, "length")]).events).reason, "length")
     const { events } = read([whole, half, delta({}, "length")])
-    assert.strictEqual(endOf(events).reason, "tool_calls")
+    assert.strictEqual(finishedEvent(events).reason, "tool_calls")
     assert.deepStrictEqual(
-      callsOf(events).map((call) => call.id),
+      readyCalls(events).map((call) => call.id),
       ["a"]
     )
   })
@@ -121,15 +121,15 @@ describe("text and reasoning", () => {
       { choices: [] },
       { choices: [{ message: { content: "3" } }] }
     ])
-    assert.strictEqual(textOf("ReasoningDelta", events), "ABC")
-    assert.strictEqual(textOf("TextDelta", events), "123")
+    assert.strictEqual(joinedText("ReasoningDelta", events), "ABC")
+    assert.strictEqual(joinedText("TextDelta", events), "123")
   })
 
   it("inside think tags is split, and hidden when nobody wants to see it", () => {
     const chunks = [delta({ content: "<think>so</th" }), delta({ content: "ink>\n\nHi" })]
-    assert.strictEqual(textOf("ReasoningDelta", read(chunks, { thinkTags: true }).events), "so")
+    assert.strictEqual(joinedText("ReasoningDelta", read(chunks, { thinkTags: true }).events), "so")
     const hidden = read(chunks, { thinkTags: true }, { thinking: { excludeReasoning: true } }).events
-    assert.deepStrictEqual([textOf("ReasoningDelta", hidden), textOf("TextDelta", hidden)], ["", "Hi"])
+    assert.deepStrictEqual([joinedText("ReasoningDelta", hidden), joinedText("TextDelta", hidden)], ["", "Hi"])
   })
 
   it("comes with images and sources", () => {
@@ -226,7 +226,7 @@ describe("what a server wants back", () => {
       replayed: ["reasoning_details", "reasoning_content"]
     }
   )
-  const data = endOf(events).providerData
+  const data = finishedEvent(events).providerData
 
   it("is collected from the pieces", () => {
     assert.deepStrictEqual(data, {

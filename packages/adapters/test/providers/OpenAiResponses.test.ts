@@ -51,24 +51,25 @@ const call = (id: string, name: string, written: string) => ({
   status: "completed"
 })
 
-const textOf = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
+const joinedText = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
   events.map((event) => (event._tag === tag ? event.text : "")).join("")
 const tagged = <Tag extends ChatEvent["_tag"]>(tag: Tag, events: ReadonlyArray<ChatEvent>) =>
   events.filter((event): event is Extract<ChatEvent, { _tag: Tag }> => event._tag === tag)
-const endOf = (events: ReadonlyArray<ChatEvent>) => tagged("Finished", events)[0] ?? assert.fail("not finished")
+const finishedEvent = (events: ReadonlyArray<ChatEvent>) => tagged("Finished", events)[0] ?? assert.fail("not finished")
 
 /** The answer as the kernel stores it and sends it again. */
 const stored = (events: ReadonlyArray<ChatEvent>, provider = "p"): ChatMessage => {
-  const data: Schema.Json = endOf(events).providerData
+  const data: Schema.Json = finishedEvent(events).providerData
   return {
     role: "assistant",
-    content: textOf("TextDelta", events),
+    content: joinedText("TextDelta", events),
     toolCalls: tagged("ToolCallReady", events).map((event) => event.call),
     providerData: data === null ? null : { provider, data }
   }
 }
 
-const inputOf = (...messages: ReadonlyArray<ChatMessage>) => OpenAiResponses.lower(request("p", { messages })).input
+const loweredInput = (...messages: ReadonlyArray<ChatMessage>) =>
+  OpenAiResponses.lower(request("p", { messages })).input
 
 describe("what an answer keeps", () => {
   const answer = [
@@ -94,15 +95,15 @@ describe("what an answer keeps", () => {
 
   it("reasoning, words and calls go back in the order in which they came", () => {
     const { events } = read(answer)
-    assert.strictEqual(endOf(events).reason, "tool_calls")
-    assert.deepEqual<unknown>(inputOf(stored(events)), inOrder)
+    assert.strictEqual(finishedEvent(events).reason, "tool_calls")
+    assert.deepEqual<unknown>(loweredInput(stored(events)), inOrder)
   })
 
   it("another provider's items are not sent", () => {
     const { events } = read(answer)
     const plain = inOrder.filter((item) => item.type !== "reasoning").map((item) => ({ ...item }))
     for (const item of plain) delete (item as { phase?: string }).phase
-    assert.deepEqual<unknown>(inputOf(stored(events, "somebody else")), plain)
+    assert.deepEqual<unknown>(loweredInput(stored(events, "somebody else")), plain)
   })
 
   it("what one model encrypted is not sent to another", () => {
@@ -119,9 +120,9 @@ describe("what an answer keeps", () => {
       done(1, message("msg_2", "It is noon.", "final_answer")),
       completed
     ])
-    assert.strictEqual(textOf("TextDelta", events), "I look it up.\n\nIt is noon.")
+    assert.strictEqual(joinedText("TextDelta", events), "I look it up.\n\nIt is noon.")
     assert.deepEqual(
-      inputOf(stored(events)).map(
+      loweredInput(stored(events)).map(
         (item) => item.type === "message" && [item.content[0], "phase" in item && item.phase]
       ),
       [
@@ -134,7 +135,7 @@ describe("what an answer keeps", () => {
   it("is not used when the message says something else by now", () => {
     const { events } = read(answer)
     const edited = { ...stored(events), content: "Something else." }
-    assert.deepEqual<unknown>(inputOf(edited as ChatMessage), [
+    assert.deepEqual<unknown>(loweredInput(edited as ChatMessage), [
       { type: "message", role: "assistant", content: [{ type: "output_text", text: "Something else." }] },
       ...inOrder.slice(3)
     ])
@@ -142,10 +143,10 @@ describe("what an answer keeps", () => {
 
   it("reasoning without its secret, or that led to nothing, is left out", () => {
     const open = { id: "rs_1", type: "reasoning", summary: [] }
-    assert.isNull(endOf(read([done(0, open), done(1, message("m", "Hi")), completed]).events).providerData)
+    assert.isNull(finishedEvent(read([done(0, open), done(1, message("m", "Hi")), completed]).events).providerData)
     const { events } = read([done(0, message("m", "Hi")), done(1, reasoning("rs_1")), completed])
     assert.deepEqual(
-      inputOf(stored(events)).map((item) => item.type),
+      loweredInput(stored(events)).map((item) => item.type),
       ["message"]
     )
   })
@@ -156,7 +157,7 @@ describe("what an answer keeps", () => {
       say(1, "Hi"),
       { type: "response.incomplete", response: response("incomplete") }
     ])
-    assert.isNull(endOf(events).providerData)
+    assert.isNull(finishedEvent(events).providerData)
   })
 })
 
@@ -170,7 +171,7 @@ describe("events", () => {
       done(0, message("m", "Good morning.")),
       { type: "response.completed", response: response("completed", { output: [message("m", "Good morning.")] }) }
     ])
-    assert.strictEqual(textOf("TextDelta", events), "Good morning.")
+    assert.strictEqual(joinedText("TextDelta", events), "Good morning.")
   })
 
   it("an item whose id changes on the way is found by its place", () => {
@@ -207,7 +208,7 @@ describe("events", () => {
 
   it("parts of a summary are paragraphs", () => {
     const { events } = read([summarize(0, "First"), summarize(0, " this."), summarize(1, "Then that."), completed])
-    assert.strictEqual(textOf("ReasoningDelta", events), "First this.\n\nThen that.")
+    assert.strictEqual(joinedText("ReasoningDelta", events), "First this.\n\nThen that.")
   })
 
   it("the reasoning text of an open model is reasoning", () => {
@@ -215,7 +216,7 @@ describe("events", () => {
       { type: "response.reasoning_text.delta", output_index: 0, content_index: 0, delta: "Hm." },
       completed
     ])
-    assert.strictEqual(textOf("ReasoningDelta", events), "Hm.")
+    assert.strictEqual(joinedText("ReasoningDelta", events), "Hm.")
   })
 
   it("a cited page is a source, once; a cited file is none", () => {
@@ -281,9 +282,9 @@ describe("events", () => {
     const output = [reasoning("rs_1"), message("m", "Hi"), call("call_1", "f", "{}")]
     const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
     const { events } = read([response("completed", { output, usage })])
-    assert.strictEqual(textOf("TextDelta", events), "Hi")
+    assert.strictEqual(joinedText("TextDelta", events), "Hi")
     assert.deepInclude(tagged("Usage", events)[0]?.usage, { inputTokens: 3, outputTokens: 2, estimated: false })
-    assert.deepEqual(stored(events).role === "assistant" && inputOf(stored(events)).map((item) => item.type), [
+    assert.deepEqual(stored(events).role === "assistant" && loweredInput(stored(events)).map((item) => item.type), [
       "reasoning",
       "message",
       "function_call"
@@ -355,8 +356,9 @@ describe("ends", () => {
   })
 
   it("tells why an answer is incomplete", () => {
-    const reasonOf = (reason: string | null) => endOf(read([say(0, "Once"), incomplete(reason)]).events).reason
-    assert.deepEqual(["max_output_tokens", "content_filter", "max_messages", null].map(reasonOf), [
+    const finishReason = (reason: string | null) =>
+      finishedEvent(read([say(0, "Once"), incomplete(reason)]).events).reason
+    assert.deepEqual(["max_output_tokens", "content_filter", "max_messages", null].map(finishReason), [
       "length",
       "filtered",
       "length",
@@ -371,7 +373,7 @@ describe("ends", () => {
       incomplete("max_output_tokens")
     ])
     assert.isEmpty(tagged("ToolCallReady", events))
-    assert.strictEqual(endOf(events).reason, "length")
+    assert.strictEqual(finishedEvent(events).reason, "length")
   })
 
   it("an answer without its last event, or that was cancelled, is not finished", () => {

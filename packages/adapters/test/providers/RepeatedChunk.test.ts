@@ -17,7 +17,7 @@ import { request } from "./Scenarios.ts"
 type Random = (below: number) => number
 
 /** The same numbers for the same seed (mulberry32). */
-const randomOf = (seed: number): Random => {
+const seededRandom = (seed: number): Random => {
   let state = seed
   return (below) => {
     state = (state + 0x6d2b79f5) | 0
@@ -107,12 +107,12 @@ const broken = (random: Random, json: string): string =>
   ])
 
 /** The data of an answer, event by event: runs of deltas of one form, for only those can be repetitions. */
-const answerOf = (random: Random, delta: Delta): ReadonlyArray<string> => {
+const randomAnswer = (random: Random, delta: Delta): ReadonlyArray<string> => {
   const events: Array<string> = []
   for (let run = 1 + random(6); run > 0; run--) {
     const seed = random(1_000_000)
     for (let left = random(12); left > 0; left--) {
-      const json = JSON.stringify(delta(randomOf(seed), pick(random, texts)))
+      const json = JSON.stringify(delta(seededRandom(seed), pick(random, texts)))
       events.push(random(30) === 0 ? broken(random, json) : random(8) === 0 ? escaped(json) : json)
     }
   }
@@ -191,8 +191,8 @@ const anthropic: StreamDialect<Anthropic.AnswerState> = {
 const same = <State>(dialect: StreamDialect<State>, delta: Delta) =>
   Effect.gen(function* () {
     for (let seed = 0; seed < 400; seed++) {
-      const random = randomOf(seed)
-      const answer = answerOf(random, delta)
+      const random = seededRandom(seed)
+      const answer = randomAnswer(random, delta)
       const bytes = new TextEncoder().encode(answer.map((data) => `data: ${data}\n\n`).join(""))
       const heard = yield* heardOverTheWire(dialect, cut(random, bytes))
       assert.deepStrictEqual(heard, heardByParsing(dialect, answer), `seed ${seed}`)

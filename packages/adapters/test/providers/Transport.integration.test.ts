@@ -26,7 +26,7 @@ const finish = frame({ choices: [{ delta: {}, finish_reason: "stop" }] })
 const mebibyte = 1024 * 1024
 const secret = "sk-very-secret"
 
-const driverOf = (fake: FakeVendor.FakeVendor, settings: TransportSettings) =>
+const chatDriver = (fake: FakeVendor.FakeVendor, settings: TransportSettings) =>
   OpenAiCompatible.provider({ id: "local", ...settings, baseUrl: `${fake.baseUrl}/v1` }).chat ??
   assert.fail("no driver")
 
@@ -56,10 +56,10 @@ const ways: ReadonlyArray<{ readonly way: string; readonly by: TransportSettings
   { way: "fetch", by: { fetch: globalThis.fetch } }
 ]
 
-const textOf = (events: ReadonlyArray<ChatEvent>): string =>
+const joinedText = (events: ReadonlyArray<ChatEvent>): string =>
   events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join("")
 
-const factsOf = (error: ModelError | null): object => Object.assign({}, error)
+const errorFacts = (error: ModelError | null): object => Object.assign({}, error)
 
 const aborted = (fake: FakeVendor.FakeVendor) =>
   Effect.promise(() => (fake.requests[0] ?? assert.fail("no request")).aborted)
@@ -198,9 +198,9 @@ describe.each(ways)("a hostile provider, by $way", ({ by }) => {
         fake.script(path, reply)
         const heard = yield* ask(fake, { ...by, ...settings })
         if (error === null) assert.isNull(heard.error)
-        else assert.deepInclude(factsOf(heard.error), error)
+        else assert.deepInclude(errorFacts(heard.error), error)
         assert.notInclude(`${heard.error?.message} ${JSON.stringify(heard.error)} ${String(heard.error)}`, secret)
-        assert.strictEqual(textOf(heard.events), text ?? "")
+        assert.strictEqual(joinedText(heard.events), text ?? "")
         // The network's own buffers are the rest.
         assert.isBelow(fake.requests[0]?.bytesWritten ?? 0, 16 * mebibyte)
         if (reply.body.some((piece) => typeof piece === "object" && !(piece instanceof Uint8Array)))
@@ -214,7 +214,7 @@ describe.each(ways)("a hostile provider, by $way", ({ by }) => {
       const fake = yield* FakeVendor.make
       fake.script(path, { status: 307, headers: { location: `${fake.baseUrl}/elsewhere` }, body: [] })
       const { error } = yield* ask(fake, by)
-      assert.deepInclude(factsOf(error), { reason: "unknown", status: 307 })
+      assert.deepInclude(errorFacts(error), { reason: "unknown", status: 307 })
       assert.strictEqual(fake.requests.length, 1)
     })
   )
@@ -271,7 +271,7 @@ describe.each(ways)("a slow provider, by $way", ({ by }) => {
         )
       )
       const { error } = yield* Effect.raceFirst(asking, timePasses)
-      assert.deepInclude(factsOf(error), { reason: "overloaded", status: 529 })
+      assert.deepInclude(errorFacts(error), { reason: "overloaded", status: 529 })
       yield* aborted(fake)
     })
   )
@@ -281,7 +281,7 @@ describe.each(ways)("a slow provider, by $way", ({ by }) => {
       const fake = yield* FakeVendor.make
       const finished = yield* Deferred.make<void>()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", new FakeVendor.Gate()]))
-      const chat = driverOf(fake, by)
+      const chat = chatDriver(fake, by)
       const asking = yield* chat(request("local")).pipe(
         Stream.runForEach((event) => (event._tag === "Finished" ? Deferred.succeed(finished, undefined) : Effect.void)),
         Effect.forkChild({ startImmediately: true })
@@ -327,7 +327,7 @@ describe.each(ways)("a good provider, by $way", ({ by }) => {
       for (const _ of endings) {
         const { events, error } = yield* ask(fake, by)
         assert.isNull(error)
-        assert.strictEqual(textOf(events), "Hello")
+        assert.strictEqual(joinedText(events), "Hello")
         assert.strictEqual(events.at(-1)?._tag, "Finished")
       }
     })
@@ -338,7 +338,7 @@ describe.each(ways)("a good provider, by $way", ({ by }) => {
       const fake = yield* FakeVendor.make
       const gate = new FakeVendor.Gate()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", gate]))
-      const chat = driverOf(fake, by)
+      const chat = chatDriver(fake, by)
       yield* Stream.runForEach(chat(request("local")), (event) =>
         Effect.sync(() => event._tag === "Finished" && gate.open())
       )
@@ -352,7 +352,7 @@ describe.each(ways)("a good provider, by $way", ({ by }) => {
       const fake = yield* FakeVendor.make
       const gate = new FakeVendor.Gate()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", gate]))
-      const chat = driverOf(fake, by)
+      const chat = chatDriver(fake, by)
       yield* Stream.runDrain(Stream.takeUntil(chat(request("local")), (event) => event._tag === "Finished"))
       gate.open()
       const seen = yield* fake.request(0)

@@ -30,7 +30,7 @@ const jsonReply = (body: unknown): FakeVendor.Reply => ({
   body: cutEverywhere(json(body))
 })
 
-const fileOf = async ({ bytes, headers }: FakeVendor.Seen): Promise<Uint8Array> => {
+const sentFile = async ({ bytes, headers }: FakeVendor.Seen): Promise<Uint8Array> => {
   const type = headers["content-type"] ?? ""
   if (!type.startsWith("multipart/")) return new Uint8Array(bytes)
   const form = await new Response(Buffer.from(bytes), { headers: { "content-type": type } }).formData()
@@ -124,7 +124,7 @@ const wires: { readonly [name: string]: Wire } = {
   }
 }
 
-const vendorOf = (
+const voiceVendor = (
   fake: FakeVendor.FakeVendor,
   wire: Wire,
   model: string,
@@ -150,7 +150,7 @@ const vendorOf = (
   }
 }
 
-const sseOf = (events: ReadonlyArray<unknown>): ReadonlyArray<Uint8Array> =>
+const ssePieces = (events: ReadonlyArray<unknown>): ReadonlyArray<Uint8Array> =>
   cutEverywhere(Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")))
 
 for (const [name, wire] of Object.entries(wires)) {
@@ -165,7 +165,7 @@ for (const [name, wire] of Object.entries(wires)) {
         const deltas = (texts: ReadonlyArray<string>) =>
           texts.map((delta) => ({ type: "transcript.text.delta", delta }))
         const vendor: HearingVendor = {
-          ...vendorOf(fake, wire, hearing.model, [hearing.path]),
+          ...voiceVendor(fake, wire, hearing.model, [hearing.path]),
           driver,
           writes: (text) => fake.script(hearing.path, jsonReply(hearing.answer(text))),
           ...(hearing.streams === true
@@ -173,13 +173,15 @@ for (const [name, wire] of Object.entries(wires)) {
                 tells: (...texts: ReadonlyArray<string>) =>
                   fake.script(
                     hearing.path,
-                    FakeVendor.sse(sseOf([...deltas(texts), { type: "transcript.text.done", text: texts.join("") }]))
+                    FakeVendor.sse(
+                      ssePieces([...deltas(texts), { type: "transcript.text.done", text: texts.join("") }])
+                    )
                   ),
                 tellsAndBreaks: (...texts: ReadonlyArray<string>) =>
-                  fake.script(hearing.path, FakeVendor.sse([...sseOf(deltas(texts)), FakeVendor.closed]))
+                  fake.script(hearing.path, FakeVendor.sse([...ssePieces(deltas(texts)), FakeVendor.closed]))
               }
             : {}),
-          recordings: Effect.promise(() => Promise.all(fake.requests.map(fileOf)))
+          recordings: Effect.promise(() => Promise.all(fake.requests.map(sentFile)))
         }
         return vendor
       })
@@ -195,7 +197,7 @@ for (const [name, wire] of Object.entries(wires)) {
         if (driver === undefined) throw new Error(`${name} does not speak.`)
         const paths = [...new Set(driver.formats.map(speaking.path))]
         const vendor: SpeakingVendor = {
-          ...vendorOf(fake, wire, speaking.model, paths),
+          ...voiceVendor(fake, wire, speaking.model, paths),
           driver,
           streams: speaking.streams,
           speaks: (...pieces) => {

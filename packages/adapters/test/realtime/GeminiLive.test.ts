@@ -27,7 +27,7 @@ const ready = (fields: Parameters<typeof setup>[0] = {}, given = settings) => {
   return recorded
 }
 
-const setupOf = (fields: Parameters<typeof setup>[0] = {}, given = settings) => {
+const sentSetup = (fields: Parameters<typeof setup>[0] = {}, given = settings) => {
   const [message] = record(mapGemini(given, setup(fields))).mapping.opening()
   return JSON.parse(message ?? "null").setup
 }
@@ -45,7 +45,7 @@ describe("setup of provider_b", () => {
       generationConfig: { speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: "Puck" } } } },
       realtimeInputConfig: { automaticActivityDetection: { silenceDurationMs: 200 } }
     }
-    assert.deepStrictEqual(setupOf({ instructions: "Be brief", tools: [tool], options }), {
+    assert.deepStrictEqual(sentSetup({ instructions: "Be brief", tools: [tool], options }), {
       model: "models/voice-1",
       generationConfig: {
         responseModalities: ["AUDIO"],
@@ -78,13 +78,13 @@ describe("setup of provider_b", () => {
   })
 
   it("refuses another model and a name that is taken", () => {
-    const codeOf = (fields: Parameters<typeof setup>[0]) => {
+    const failureCode = (fields: Parameters<typeof setup>[0]) => {
       const result = mapGemini(settings, setup(fields))
       return Result.isFailure(result) ? result.failure.code : null
     }
-    assert.strictEqual(codeOf({ options: { model: "models/other" } }), "model_mismatch")
+    assert.strictEqual(failureCode({ options: { model: "models/other" } }), "model_mismatch")
     const native = [{ functionDeclarations: [{ name: "get_time" }] }]
-    assert.strictEqual(codeOf({ tools: [tool], options: { tools: native } }), "invalid_first_frame")
+    assert.strictEqual(failureCode({ tools: [tool], options: { tools: native } }), "invalid_first_frame")
   })
 
   it("gives the history as turns before anything else", () => {

@@ -54,17 +54,19 @@ const host: Provider = {
   speechToText: { defaultModel: "ears", maxBytes: 1, transcribe: () => Effect.die("not asked") }
 }
 
-const driverOf = (settings: Parameters<typeof LiveTranscription.add>[1]): SpeechToText =>
+const speechToTextDriver = (settings: Parameters<typeof LiveTranscription.add>[1]): SpeechToText =>
   LiveTranscription.add(host, settings).speechToText ?? assert.fail("It hears nothing.")
 
-const soundOf = (there: VendorSocket): Buffer =>
+const receivedSound = (there: VendorSocket): Buffer =>
   Buffer.concat(
     there.received.flatMap(({ audio }) => (typeof audio === "string" ? [Buffer.from(audio, "base64")] : []))
   )
 
 const listened = (there: VendorSocket, wire: Wire): ListenedTurn => ({
   heard: (bytes) =>
-    Effect.promise(() => there.message(() => soundOf(there).length >= bytes)).pipe(Effect.map(() => soundOf(there))),
+    Effect.promise(() => there.message(() => receivedSound(there).length >= bytes)).pipe(
+      Effect.map(() => receivedSound(there))
+    ),
   tells: (words) => there.say(wire.words(words)),
   writes: (text) =>
     Effect.promise(async () => {
@@ -78,7 +80,7 @@ const listened = (there: VendorSocket, wire: Wire): ListenedTurn => ({
   left: Effect.promise(() => there.closed).pipe(Effect.asVoid)
 })
 
-const vendorOf = Effect.acquireRelease(
+const fakeVendor = Effect.acquireRelease(
   Effect.promise(() => startVendor()),
   (fake) => Effect.promise(() => fake.close())
 )
@@ -87,8 +89,8 @@ for (const dialect of ["openai", "vllm"] as const) {
   const wire = wires[dialect]
   listeningSuite(
     dialect,
-    Effect.map(vendorOf, (fake) => ({
-      driver: driverOf({ url: fake.url, dialect, apiKey: "sk-of-the-host" }),
+    Effect.map(fakeVendor, (fake) => ({
+      driver: speechToTextDriver({ url: fake.url, dialect, apiKey: "sk-of-the-host" }),
       model: "ears-1",
       sampleRate: wire.sampleRate,
       turn: Effect.promise(async () => listened(await fake.connection(), wire)),
@@ -113,15 +115,15 @@ const heardBy = Effect.fnUntraced(function* (
   sound: Stream.Stream<Uint8Array>,
   play: (there: VendorSocket) => Promise<void>
 ) {
-  const fake = yield* vendorOf
-  const listen = driverOf({ url: fake.url, ...settings }).listen ?? assert.fail("It does not listen.")
+  const fake = yield* fakeVendor
+  const listen = speechToTextDriver({ url: fake.url, ...settings }).listen ?? assert.fail("It does not listen.")
   const events = yield* Effect.forkChild(Stream.runCollect(listen(request, sound)))
   const there = yield* Effect.promise(() => fake.connection())
   yield* Effect.promise(() => play(there))
   return { events: yield* Fiber.join(events), there }
 })
 
-const lastOf = (events: ReadonlyArray<TranscriptEvent>) => {
+const finalTranscript = (events: ReadonlyArray<TranscriptEvent>) => {
   const last = events.at(-1)
   return last?._tag === "Transcribed" ? last.transcript : assert.fail("There is no transcript.")
 }
@@ -150,10 +152,10 @@ describe("what each dialect sends", () => {
           }
         }
       })
-      assert.strictEqual(soundOf(there).length, 1500 * 48)
+      assert.strictEqual(receivedSound(there).length, 1500 * 48)
       assert.deepInclude(there.received.at(-1), { type: "input_audio_buffer.commit" })
       assert.strictEqual(there.request.headers.authorization, undefined)
-      const { seconds, text, usage } = lastOf(events)
+      const { seconds, text, usage } = finalTranscript(events)
       assert.deepInclude({ seconds, text, ...usage }, { seconds: 1.5, text: "Olá.", inputTokens: 14, outputTokens: 3 })
       assert.approximately(usage?.costUsd ?? 0, 0.015, 1e-9)
     })
@@ -167,7 +169,7 @@ describe("what each dialect sends", () => {
         await socket.message(wires.openai.isEnd)
         socket.say({ type: "error", error: { code: "input_audio_buffer_commit_empty", message: "x" } })
       })
-      const last = lastOf(events)
+      const last = finalTranscript(events)
       assert.strictEqual(last.text, "One.")
     })
   )
@@ -182,16 +184,16 @@ describe("what each dialect sends", () => {
         { type: "session.update", model: "ears-1" },
         { type: "input_audio_buffer.commit" }
       ])
-      assert.approximately(soundOf(there).length, 300 * 32, 4)
-      assert.deepInclude(lastOf(events).usage, { inputTokens: 14, outputTokens: 3 })
-      assert.strictEqual(lastOf(events).text, "Olá.")
+      assert.approximately(receivedSound(there).length, 300 * 32, 4)
+      assert.deepInclude(finalTranscript(events).usage, { inputTokens: 14, outputTokens: 3 })
+      assert.strictEqual(finalTranscript(events).text, "Olá.")
     })
   )
 
   it.effect("words without an end are an error", () =>
     Effect.gen(function* () {
-      const fake = yield* vendorOf
-      const listen = driverOf({ url: fake.url }).listen ?? assert.fail("It does not listen.")
+      const fake = yield* fakeVendor
+      const listen = speechToTextDriver({ url: fake.url }).listen ?? assert.fail("It does not listen.")
       const listening = yield* Effect.forkChild(Stream.runDrain(listen(request, Stream.never)))
       const there = yield* Effect.promise(() => fake.connection())
       for (let count = 0; count < 3; count++) there.say(wires.openai.words("x".repeat(400_000)))
@@ -201,8 +203,8 @@ describe("what each dialect sends", () => {
 
   it("a provider without ears, and an address that is no socket, are mistakes of the host", () => {
     assert.throws(() => LiveTranscription.add({ id: "mute" }, { url: "ws://127.0.0.1" }), /mute/u)
-    assert.throws(() => driverOf({ url: "http://127.0.0.1" }), /ws:\/\//u)
+    assert.throws(() => speechToTextDriver({ url: "http://127.0.0.1" }), /ws:\/\//u)
     const key = Redacted.make("k")
-    assert.isDefined(driverOf({ ...LiveTranscription.openAi, apiKey: key }).listen)
+    assert.isDefined(speechToTextDriver({ ...LiveTranscription.openAi, apiKey: key }).listen)
   })
 })

@@ -242,9 +242,9 @@ describe("Google's own client", () => {
         })
         const there = yield* Effect.promise(server.connection)
         const { setup: theirs } = yield* Effect.promise(() => there.message((each) => "setup" in each))
-        assert.strictEqual(pathOf(there), path)
-        assert.strictEqual(pathOf(here), path)
-        assert.strictEqual(keyOf(here), keyOf(there) ?? "key-1")
+        assert.strictEqual(requestPath(there), path)
+        assert.strictEqual(requestPath(here), path)
+        assert.strictEqual(sentKey(here), sentKey(there) ?? "key-1")
         assert.deepInclude(
           plain(own),
           plain(theirs, ["model", "generationConfig", "inputAudioTranscription", "outputAudioTranscription"])
@@ -304,13 +304,13 @@ describe("Google's own client", () => {
 })
 
 /** The client writes two slashes at the beginning, which would be a host. */
-const addressOf = (url = ""): URL => new URL(url.replace(/^\/+/u, "/"), "http://x")
+const requestAddress = (url = ""): URL => new URL(url.replace(/^\/+/u, "/"), "http://x")
 
-const pathOf = ({ request }: VendorSocket): string => addressOf(request.url).pathname
+const requestPath = ({ request }: VendorSocket): string => requestAddress(request.url).pathname
 
 /** In the query, or as a header. */
-const keyOf = ({ request }: VendorSocket): string | null =>
-  addressOf(request.url).searchParams.get("key") ?? String(request.headers["x-goog-api-key"] ?? "")
+const sentKey = ({ request }: VendorSocket): string | null =>
+  requestAddress(request.url).searchParams.get("key") ?? String(request.headers["x-goog-api-key"] ?? "")
 
 const plain = (value: unknown, only?: ReadonlyArray<string>): Record<string, unknown> =>
   Object.fromEntries(

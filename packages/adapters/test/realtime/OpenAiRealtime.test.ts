@@ -42,7 +42,7 @@ const done = (id: string, fields: object = {}) => ({
   response: { id, status: "completed", usage: { input_tokens: 120, output_tokens: 60 }, ...fields }
 })
 
-const sessionOf = (result: ReturnType<typeof mapOpenAi>) => {
+const sentSession = (result: ReturnType<typeof mapOpenAi>) => {
   const recorded = record(result)
   recorded.hear({ type: "session.created", session: {} })
   return recorded.sent[0]?.["session"]
@@ -67,7 +67,7 @@ describe("setup of provider_a", () => {
   })
 
   it("defaults: PCM16 mono 24 kHz both ways, semantic detection, transcription on", () => {
-    assert.deepStrictEqual(sessionOf(mapOpenAi(settings, setup({ instructions: "Be brief", tools: [tool] }))), {
+    assert.deepStrictEqual(sentSession(mapOpenAi(settings, setup({ instructions: "Be brief", tools: [tool] }))), {
       type: "realtime",
       instructions: "Be brief",
       output_modalities: ["audio"],
@@ -92,7 +92,7 @@ describe("setup of provider_a", () => {
       },
       max_output_tokens: 100
     }
-    const session = sessionOf(mapOpenAi(settings, setup({ instructions: "Saved words", options })))
+    const session = sentSession(mapOpenAi(settings, setup({ instructions: "Saved words", options })))
     assert.deepInclude(session, {
       instructions: "Native words",
       max_output_tokens: 100,
@@ -126,7 +126,7 @@ describe("setup of provider_a", () => {
 
   it("adds the client's native functions to those of the service", () => {
     const native = { type: "function", name: "mine", parameters: {} }
-    const session = sessionOf(mapOpenAi(settings, setup({ tools: [tool], options: { tools: [native] } })))
+    const session = sentSession(mapOpenAi(settings, setup({ tools: [tool], options: { tools: [native] } })))
     assert.deepEqual(
       JSON.parse(JSON.stringify(session)).tools.map(({ name }: { readonly name: string }) => name),
       ["get_time", "mine"]

@@ -55,7 +55,7 @@ const gemini = ({ url }: FakeVendor) =>
 const live = (title: string, test: Effect.Effect<void, unknown, Scope.Scope>) =>
   it.live(title, () => Effect.scoped(test))
 
-const audioOf = (data: Buffer) => ({
+const audioMessage = (data: Buffer) => ({
   serverContent: {
     modelTurn: { parts: [{ inlineData: { mimeType: "audio/pcm;rate=24000", data: data.toString("base64") } }] }
   }
@@ -231,10 +231,10 @@ describe("a vendor over a socket", () => {
       const second = yield* Effect.promise(server.connection)
       const opening = yield* Effect.promise(() => second.message((message) => "setup" in message))
       assert.deepInclude(opening["setup"], { sessionResumption: { handle: "h1" } })
-      first.say(audioOf(Buffer.from("still the first")), { binary: true })
+      first.say(audioMessage(Buffer.from("still the first")), { binary: true })
       yield* session.heard("ResponseStarted")
       second.say({ setupComplete: {} }, { binary: true })
-      second.say(audioOf(Buffer.from("the second")), { binary: true })
+      second.say(audioMessage(Buffer.from("the second")), { binary: true })
       second.say({ serverContent: { turnComplete: true } }, { binary: true })
       yield* session.heard("ResponseDone")
       session.link.sendAudio(Buffer.from("microphone"))

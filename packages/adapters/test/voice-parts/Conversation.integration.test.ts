@@ -10,7 +10,7 @@ import { TestClock } from "effect/testing"
 import { spawnSync } from "node:child_process"
 import { espeak } from "../../../server/src/EspeakVoice.ts"
 import { VoiceParts, withFallback } from "../../src/voice-parts/index.ts"
-import { partsOf, writes } from "./Parts.ts"
+import { voiceParts, writes } from "./Parts.ts"
 import { stored, voiceStory } from "./Service.ts"
 
 const hasSpeech = spawnSync("espeak-ng", ["--version"]).status === 0
@@ -46,7 +46,7 @@ describe(`a conversation in real speech${reason}`, () => {
   const parts = VoiceParts.model({
     models: {
       house: {
-        ...partsOf({
+        ...voiceParts({
           hears: (recording) => {
             const found = [...sounds].filter(([, sound]) => Buffer.from(recording).includes(mark(sound)))
             const [only] = found

@@ -6,7 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { TestClock } from "effect/testing"
 import { VoiceParts, withFallback } from "../../src/voice-parts/index.ts"
-import { partsOf, writes } from "./Parts.ts"
+import { voiceParts, writes } from "./Parts.ts"
 import { stored, voiceStory } from "./Service.ts"
 
 const { close, hear, read, refuse, say } = ScriptedRealtime
@@ -21,7 +21,7 @@ const models = (script: ReadonlyArray<ScriptedRealtime.VoiceBeat>) =>
     const native = yield* ScriptedRealtime.make([script])
     const parts = VoiceParts.model({
       models: {
-        house: partsOf({
+        house: voiceParts({
           hears: (recording) => {
             heard.push(recording)
             return "Are you there?"
@@ -37,7 +37,7 @@ const models = (script: ReadonlyArray<ScriptedRealtime.VoiceBeat>) =>
     return both
   })
 
-const wordsOf = (request = asked[0]) =>
+const requestTexts = (request = asked[0]) =>
   request?.messages.flatMap((message) =>
     message.role === "user"
       ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : []))
@@ -64,7 +64,7 @@ describe("a fallback", () => {
       yield* client.next("SessionChanged")
       client.send({ _tag: "Text", text: "Two" })
       while ((yield* client.next("TranscriptFinal")).text !== "Answer 1.");
-      assert.deepStrictEqual(wordsOf(), ["One", "First.", "Two"])
+      assert.deepStrictEqual(requestTexts(), ["One", "First.", "Two"])
       assert.strictEqual(asked[0]?.system, "Be brief.")
       yield* TestClock.adjust("5 seconds")
       client.speak(loud)
@@ -91,7 +91,7 @@ describe("a fallback", () => {
       const { threadId } = yield* client.next("SessionBegin")
       client.speak(loud)
       while ((yield* client.next("TranscriptFinal")).text !== "Answer 1.");
-      assert.deepStrictEqual(wordsOf(), ["Who is there?"])
+      assert.deepStrictEqual(requestTexts(), ["Who is there?"])
       client.send({ _tag: "Stop" })
       yield* client.end
       assert.deepStrictEqual(yield* stored(threadId), [

@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { VoiceParts } from "../../src/voice-parts/index.ts"
-import { partsOf, writes } from "./Parts.ts"
+import { voiceParts, writes } from "./Parts.ts"
 import { stored, voiceStory } from "./Service.ts"
 
 const { breaksOff, hears } = ScriptedHearing
 
 const ears = (hearing: Pick<ScriptedHearing.ScriptedHearing, "driver">, answer = "Not far.") => {
-  const parts = partsOf({ thinks: () => writes(answer) })
+  const parts = voiceParts({ thinks: () => writes(answer) })
   const provider = { ...parts.hear.provider, speechToText: hearing.driver }
   return [VoiceParts.model({ models: { house: { ...parts, hear: { provider, usdPerMinute: 0.6 } } } })]
 }

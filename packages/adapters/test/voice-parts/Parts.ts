@@ -34,12 +34,12 @@ export const failure = (reason: ModelError["reason"]): ModelError =>
 const silenceFor = (text: string): Uint8Array => new Uint8Array(4800 * text.split(/\s+/u).length)
 
 /** The samples of a WAV file of `SpokenTurns`. */
-const samplesOf = (recording: Uint8Array): Uint8Array => recording.subarray(44)
+const recordedSamples = (recording: Uint8Array): Uint8Array => recording.subarray(44)
 
 const orFail = <A>(value: A | ModelError): Effect.Effect<A, ModelError> =>
   value instanceof ModelError ? Effect.fail(value) : Effect.succeed(value)
 
-export const partsOf = ({ hears = () => "", speaks = silenceFor, thinks }: TestParts) => {
+export const voiceParts = ({ hears = () => "", speaks = silenceFor, thinks }: TestParts) => {
   const provider: Provider = {
     id: "house",
     defaultModel: "m",
@@ -49,7 +49,7 @@ export const partsOf = ({ hears = () => "", speaks = silenceFor, thinks }: TestP
       maxBytes: 25_000_000,
       transcribe: ({ recording }: TranscriptionRequest) =>
         Effect.map(
-          Effect.suspend(() => orFail(hears(samplesOf(recording.bytes)))),
+          Effect.suspend(() => orFail(hears(recordedSamples(recording.bytes)))),
           (text) => ({
             text,
             seconds: null,

@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { VoiceParts } from "../../src/voice-parts/index.ts"
-import { failure, finished, partsOf, writes } from "./Parts.ts"
+import { failure, finished, voiceParts, writes } from "./Parts.ts"
 
 const open: OpenVendor = (plays) =>
   Effect.sync(() => {
@@ -26,7 +26,7 @@ const open: OpenVendor = (plays) =>
     }
     const parts = VoiceParts.model({
       models: {
-        "voice-1": partsOf({
+        "voice-1": voiceParts({
           hears: (recording) => {
             Deferred.doneUnsafe(heard, Effect.succeed(recording))
             return ""

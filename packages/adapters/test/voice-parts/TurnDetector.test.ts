@@ -8,7 +8,7 @@ const noise = (millis: number, volume: number) => {
   return new Uint8Array(samples.buffer)
 }
 
-const turnsOf = (sound: ReadonlyArray<Uint8Array>, size = 961) => {
+const detectedTurns = (sound: ReadonlyArray<Uint8Array>, size = 961) => {
   const told: Array<string | number> = []
   const pieces: Array<Uint8Array> = []
   const turns = makeSpokenTurns(
@@ -36,13 +36,16 @@ describe("turns by energy and pauses", () => {
     (size) => {
       const sound = [noise(1000, 20), noise(600, 5000), noise(300, 20), noise(500, 5000), noise(1000, 20)]
       // 300 ms before the speech, four pieces of it that decide, the rest, and the pause.
-      assert.deepStrictEqual(turnsOf(sound, size).told, ["began", 300 + 600 + 300 + 500 + 400 - 80 + 80 - 60 - 20])
+      assert.deepStrictEqual(detectedTurns(sound, size).told, [
+        "began",
+        300 + 600 + 300 + 500 + 400 - 80 + 80 - 60 - 20
+      ])
     }
   )
 
   it("a click is no turn, and a long pause makes two", () => {
-    assert.deepStrictEqual(turnsOf([noise(500, 20), noise(40, 20_000), noise(1000, 20)]).told, [])
-    const { told } = turnsOf([noise(500, 20), noise(500, 5000), noise(600, 20), noise(500, 5000), noise(600, 20)])
+    assert.deepStrictEqual(detectedTurns([noise(500, 20), noise(40, 20_000), noise(1000, 20)]).told, [])
+    const { told } = detectedTurns([noise(500, 20), noise(500, 5000), noise(600, 20), noise(500, 5000), noise(600, 20)])
     assert.deepStrictEqual(
       told.filter((each) => each === "began"),
       ["began", "began"]
@@ -51,12 +54,12 @@ describe("turns by energy and pauses", () => {
 
   it("the noise of a loud room is learned", () => {
     const room = noise(3000, 320)
-    assert.deepStrictEqual(turnsOf([room]).told, [])
-    assert.strictEqual(turnsOf([room, noise(500, 6000), noise(1000, 320)]).told.length, 2)
+    assert.deepStrictEqual(detectedTurns([room]).told, [])
+    assert.strictEqual(detectedTurns([room, noise(500, 6000), noise(1000, 320)]).told.length, 2)
   })
 
   it("a turn without an end is ended after a minute, and a commit ends what there is", () => {
-    const { told, turns } = turnsOf([noise(65_000, 5000)], 96_000)
+    const { told, turns } = detectedTurns([noise(65_000, 5000)], 96_000)
     assert.strictEqual(told[1], 60_020)
     assert.isTrue(turns.commit())
     turns.clear()

@@ -9,11 +9,11 @@ import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import { TestClock } from "effect/testing"
 import { VoiceParts } from "../../src/voice-parts/index.ts"
-import { failure, finished, partsOf, type TestParts, writes } from "./Parts.ts"
+import { failure, finished, voiceParts, type TestParts, writes } from "./Parts.ts"
 import { stored, voiceStory } from "./Service.ts"
 
 const model = (parts: TestParts) =>
-  Effect.succeed([VoiceParts.model({ models: { house: partsOf(parts) }, policy: { retries: 0 } })])
+  Effect.succeed([VoiceParts.model({ models: { house: voiceParts(parts) }, policy: { retries: 0 } })])
 
 const connect = (fields: Parameters<typeof TestRealtime.connect>[0] = {}) =>
   TestRealtime.connect({ provider: "parts", model: "house", ...fields })
@@ -26,8 +26,6 @@ const later = (duration: Duration.Input, text: string): Stream.Stream<ChatEvent>
   Stream.fromEffect(Effect.as(Effect.sleep(duration), { _tag: "TextDelta" as const, text }))
 
 const silence = (millis: number) => new Uint8Array(millis * 48)
-
-const lastOf = ({ messages }: ChatRequest) => messages.at(-1)
 
 describe("a voice from parts", () => {
   const asked: Array<ChatRequest> = []
@@ -267,7 +265,7 @@ describe("a voice from parts", () => {
       yield* client.next("Interrupted")
       client.speak(silence(600))
       yield* client.next("ResponseDone")
-      assert.deepInclude(lastOf({ ...asked[1]!, messages: asked[1]?.messages.slice(0, 2) ?? [] }), {
+      assert.deepInclude(asked[1]?.messages.slice(0, 2).at(-1), {
         role: "assistant",
         content: "one two three four five"
       })

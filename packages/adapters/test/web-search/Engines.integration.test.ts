@@ -107,7 +107,7 @@ const wires: { readonly [name: string]: Wire } = {
 }
 
 /** The script of `FakeVendor` knows whole paths: a query of the address is part of it. */
-const queryOf = ({ body, path }: FakeVendor.Seen): string =>
+const sentQuery = ({ body, path }: FakeVendor.Seen): string =>
   string(record(body).query) ?? new URL(path, "http://x.example").searchParams.get("q") ?? ""
 
 const pathFor = (wire: Wire, text: string): string => {
@@ -139,7 +139,7 @@ const open = (wire: Wire, settings: EngineSettings = {}) =>
       },
       seen: () =>
         fake.requests.map((seen) => ({
-          text: queryOf(seen),
+          text: sentQuery(seen),
           key: wire.keyHeader === null ? null : String(seen.headers[wire.keyHeader] ?? "")
         })),
       trap: { url: `${trap.baseUrl}/inside`, visits: () => trap.requests.length }

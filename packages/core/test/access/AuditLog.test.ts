@@ -4,7 +4,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { failureOf, story } from "../support/Story.ts"
+import { failureFrom, story } from "../support/Story.ts"
 
 const acts = Effect.map(
   AuditLog.use((log) => log.list({ limit: 100 })),
@@ -45,11 +45,11 @@ describe("the audit log", () => {
       const made = yield* assistants.create({ name: "Guide" })
       const before = yield* acts
       const bob = Principal.provide("bob")
-      assert.strictEqual((yield* failureOf(keys.revoke(KeyId.make("nobody's"))))._tag, "KeyNotFound")
-      assert.strictEqual((yield* failureOf(bob(assistants.remove(made.id))))._tag, "AssistantNotFound")
-      assert.strictEqual((yield* failureOf(bob(assistants.update(made.id, { name: "x" }))))._tag, "AssistantNotFound")
+      assert.strictEqual((yield* failureFrom(keys.revoke(KeyId.make("nobody's"))))._tag, "KeyNotFound")
+      assert.strictEqual((yield* failureFrom(bob(assistants.remove(made.id))))._tag, "AssistantNotFound")
+      assert.strictEqual((yield* failureFrom(bob(assistants.update(made.id, { name: "x" }))))._tag, "AssistantNotFound")
       const other = assistants.update(made.id, { embedding: { model: "another" } })
-      assert.strictEqual((yield* failureOf(other))._tag, "EmbeddingModelFixed")
+      assert.strictEqual((yield* failureFrom(other))._tag, "EmbeddingModelFixed")
       assert.deepStrictEqual([yield* acts, yield* bob(acts)], [before, []])
     })
   )
@@ -73,7 +73,7 @@ describe("the audit log", () => {
     const log = Layer.succeed(AuditStore, { append: () => Effect.fail(broken), list: () => Effect.fail(broken) })
     return Effect.gen(function* () {
       const keys = yield* Keys
-      assert.strictEqual((yield* failureOf(keys.make("laptop")))._tag, "StoreUnavailable")
+      assert.strictEqual((yield* failureFrom(keys.make("laptop")))._tag, "StoreUnavailable")
       assert.deepStrictEqual(yield* (yield* KeyStore).list, [])
     }).pipe(
       Principal.provide("ada"),

@@ -99,7 +99,7 @@ describe("who asks", () => {
 
     test.effect("what the host answers that can name no owner is a defect that says so", () =>
       Effect.gen(function* () {
-        const refusalOf = (answer: unknown) =>
+        const defectText = (answer: unknown) =>
           Effect.gen(function* () {
             const { ask } = yield* setUp({ authenticate: () => Promise.resolve(answer).then((any) => any as string) })
             return String(Cause.squash(yield* Effect.flip(Effect.sandbox(ask("")))))
@@ -112,7 +112,7 @@ describe("who asks", () => {
           [7, "a value of the type number"],
           [{ id: "ada" }, "a value of the type object"]
         ] as const)
-          assert.include(yield* refusalOf(answer), words)
+          assert.include(yield* defectText(answer), words)
         assert.throws(() => Principal.provide("n".repeat(256))(Effect.void), /1 to 255 characters/u)
       })
     )

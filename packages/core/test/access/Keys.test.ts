@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { failureOf } from "../support/Story.ts"
+import { failureFrom } from "../support/Story.ts"
 
 const keys = Layer.provideMerge(Keys.layer, InMemory.layer)
 const test = <A, E>(title: string, body: Effect.Effect<A, E, Keys | KeyStore | Principal>) =>
@@ -46,8 +46,8 @@ describe("an API key", () => {
       const { key, summary } = yield* service.make("server")
       yield* service.revoke(summary.id)
       yield* service.revoke(summary.id)
-      const revoked = yield* failureOf(service.authenticate(key))
-      const unknown = yield* failureOf(service.authenticate(Redacted.make("cq_nobody")))
+      const revoked = yield* failureFrom(service.authenticate(key))
+      const unknown = yield* failureFrom(service.authenticate(Redacted.make("cq_nobody")))
       assert.deepStrictEqual([revoked._tag, revoked.message], [unknown._tag, unknown.message])
       assert.isNotNull((yield* service.list)[0]?.revokedAt)
     })
@@ -62,13 +62,13 @@ describe("an API key", () => {
       const secret = Redacted.value(key)
       const other = secret.slice(0, -1) + (secret.endsWith("0") ? "1" : "0")
       for (const wrong of ["", "cq_", other, ` ${secret}`, `${secret} `, secret.toUpperCase()]) {
-        assert.strictEqual((yield* failureOf(service.authenticate(Redacted.make(wrong))))._tag, "InvalidKey")
+        assert.strictEqual((yield* failureFrom(service.authenticate(Redacted.make(wrong))))._tag, "InvalidKey")
       }
       // A row found by the first half of the hash is still compared to its end.
       const [record] = yield* store.list
       const twin = { ...record!, hash: record!.hash.slice(0, 63) + (record!.hash.endsWith("0") ? "1" : "0") }
       yield* store.insert(twin)
-      assert.strictEqual((yield* failureOf(service.authenticate(key)))._tag, "InvalidKey")
+      assert.strictEqual((yield* failureFrom(service.authenticate(key)))._tag, "InvalidKey")
     })
   )
 
@@ -79,8 +79,8 @@ describe("an API key", () => {
       const { key, summary } = yield* service.make("server")
       const bob = Principal.provide("bob")
       assert.deepStrictEqual(yield* bob(service.list), [])
-      const foreign = yield* bob(failureOf(service.revoke(summary.id)))
-      const unknown = yield* bob(failureOf(service.revoke(yield* newId(KeyId))))
+      const foreign = yield* bob(failureFrom(service.revoke(summary.id)))
+      const unknown = yield* bob(failureFrom(service.revoke(yield* newId(KeyId))))
       assert.deepStrictEqual([foreign._tag, unknown._tag], ["KeyNotFound", "KeyNotFound"])
       assert.strictEqual((yield* bob(service.authenticate(key))).ownerId, "ada")
     })
@@ -94,7 +94,7 @@ describe("an API key", () => {
       const summary = yield* service.register("host", key)
       assert.strictEqual((yield* service.authenticate(key)).ownerId, "ada")
       yield* service.revoke(summary.id)
-      assert.strictEqual((yield* failureOf(service.authenticate(key)))._tag, "InvalidKey")
+      assert.strictEqual((yield* failureFrom(service.authenticate(key)))._tag, "InvalidKey")
     })
   )
 })

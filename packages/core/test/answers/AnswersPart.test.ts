@@ -115,13 +115,13 @@ const send = (request: TurnRequest) => Effect.flatMap(start(request), (turn) => 
 
 const start = (request: TurnRequest) => Effect.flatMap(Turns, (turns) => turns.start(request))
 
-const refusalOf = (request: TurnRequest) =>
+const refusalFor = (request: TurnRequest) =>
   Effect.flatMap(Effect.flip(send(request)), (error) =>
     error instanceof TurnRefused ? Effect.succeed(error) : Effect.die(error)
   )
 
-const pathsOf = (request: TurnRequest) =>
-  Effect.map(refusalOf(request), ({ problems }) => problems.map(({ path }) => path.join(".")))
+const refusedPaths = (request: TurnRequest) =>
+  Effect.map(refusalFor(request), ({ problems }) => problems.map(({ path }) => path.join(".")))
 
 const nothingStored = Effect.gen(function* () {
   assert.deepStrictEqual(yield* (yield* Threads).list({ page: firstPage, includeMessages: false }), [])
@@ -244,7 +244,7 @@ describe("a turn with questions", () => {
         const shown = JSON.stringify(opened.asked.at(-1)?.state)
         assert.include(shown, "four word")
         assert.notInclude(shown, "one word")
-        assert.deepStrictEqual(yield* pathsOf({ ...typed, content: "word ".repeat(2000) }), [""])
+        assert.deepStrictEqual(yield* refusedPaths({ ...typed, content: "word ".repeat(2000) }), [""])
       }),
     () => open(native, { typed: limit })
   )
@@ -291,7 +291,7 @@ describe("a typed turn is refused, and nothing of it stored,", () => {
           state: 7
         }
       }
-      const refusal = yield* refusalOf({ ...typed, options, stream: true, thinking: {}, tools: [tool] })
+      const refusal = yield* refusalFor({ ...typed, options, stream: true, thinking: {}, tools: [tool] })
       assert.deepInclude(refusal, { part: "answers", reason: "invalid" })
       assert.deepStrictEqual(
         refusal.problems.map(({ path }) => path.join(".")),
@@ -310,7 +310,7 @@ describe("a typed turn is refused, and nothing of it stored,", () => {
         yield* parts.register({ name, plan: Schema.Null, decide: () => Effect.succeed(null) })
       }
       const on = Object.fromEntries(others.map((name) => [name, { mode: "Auto" }]))
-      assert.deepStrictEqual(yield* pathsOf({ ...typed, options: { ...typed.options, ...on } }), others)
+      assert.deepStrictEqual(yield* refusedPaths({ ...typed, options: { ...typed.options, ...on } }), others)
       yield* nothingStored
       const off = { memory: { mode: "off" }, search: "off", voice: null }
       assert.strictEqual((yield* send({ ...typed, options: { ...typed.options, ...off } })).status, "COMPLETED")
@@ -330,7 +330,7 @@ describe("a typed turn is refused, and nothing of it stored,", () => {
             return null
           })
       })
-      yield* refusalOf({ ...typed, options: { ...typed.options, voice: { stt: {} } } })
+      yield* refusalFor({ ...typed, options: { ...typed.options, voice: { stt: {} } } })
       assert.deepStrictEqual(heard, [])
     }).pipe(Effect.scoped)
   )
@@ -338,7 +338,7 @@ describe("a typed turn is refused, and nothing of it stored,", () => {
   story("without questions for a provider that gives nothing else", () =>
     Effect.gen(function* () {
       const { options: _, ...plain } = typed
-      assert.deepStrictEqual(yield* pathsOf(plain), [""])
+      assert.deepStrictEqual(yield* refusedPaths(plain), [""])
       yield* nothingStored
     })
   )
@@ -348,7 +348,7 @@ describe("a typed turn is refused, and nothing of it stored,", () => {
       const tools = [{ name: "weather", description: null, parameters: { type: "object", properties: {} } }]
       const assistant = yield* (yield* Assistants).create({ name: "Tools", tools })
       const asked = { ...typed, assistantId: assistant.id }
-      const refusal = yield* refusalOf(asked)
+      const refusal = yield* refusalFor(asked)
       assert.deepStrictEqual(refusal.problems[0]?.path, ["tools"])
       assert.include(refusal.message, "empty list of tools")
       assert.strictEqual((yield* send({ ...asked, tools: [] })).status, "COMPLETED")
@@ -358,7 +358,7 @@ describe("a typed turn is refused, and nothing of it stored,", () => {
   story("without a model, and for a provider that answers nothing", () =>
     Effect.gen(function* () {
       const { model: _, ...unnamed } = typed
-      assert.deepStrictEqual(yield* pathsOf({ ...typed, provider: "vectors" }), ["provider"])
+      assert.deepStrictEqual(yield* refusedPaths({ ...typed, provider: "vectors" }), ["provider"])
       const error = yield* Effect.flip(send(unnamed))
       assert.include(["TurnRefused", "ProviderNotFound"], error._tag)
       yield* nothingStored

@@ -8,7 +8,7 @@ import { questionOptions } from "../../src/answers/Question.ts"
 
 type Path = ReadonlyArray<string | number>
 
-const problemsOf = (checked: Checked<unknown>) =>
+const problemsIn = (checked: Checked<unknown>) =>
   Result.isFailure(checked) ? checked.failure.map(({ path, problem }) => [path.join("/"), problem]) : []
 
 const noul = { type: "noul", instructions: "Is it urgent?" }
@@ -81,12 +81,12 @@ const faults: ReadonlyArray<readonly [string, unknown, Path, string]> = [
 describe("questions", () => {
   it.each(sound)("%s: accepted, and what is kept fits the schema", (_, question) => {
     const checked = checkQuestions({ q: question })
-    assert.deepStrictEqual(problemsOf(checked), [])
+    assert.deepStrictEqual(problemsIn(checked), [])
     Schema.decodeUnknownSync(Questions)(Result.getOrThrow(checked))
   })
 
   it.each(faults)("%s: refused at its place", (_, question, path, problem) => {
-    assert.deepStrictEqual(problemsOf(checkQuestions({ q: question })), [[["q", ...path].join("/"), problem]])
+    assert.deepStrictEqual(problemsIn(checkQuestions({ q: question })), [[["q", ...path].join("/"), problem]])
   })
 
   it.each<[unknown, string, string]>([
@@ -100,7 +100,7 @@ describe("questions", () => {
     [{ questions: { q: noul }, state: 5 }, "state", "wrong_type"],
     [{ questions: { q: noul }, state: false }, "state", "wrong_type"]
   ])("%j: refused at its place", (value, path, problem) => {
-    assert.deepStrictEqual(problemsOf(checkTypedAsk(value)), [[path, problem]])
+    assert.deepStrictEqual(problemsIn(checkTypedAsk(value)), [[path, problem]])
   })
 
   it.each<[unknown]>([["a text"], [{ a: 1 }], [["a", 1]], [""], [null]])("a state of %j is kept", (state) => {
@@ -110,7 +110,7 @@ describe("questions", () => {
 
   it("two faults of one question are both told", () => {
     const value = { q: { type: "score", instructions: 3, criteria: ["a", 1, 2] } }
-    assert.deepStrictEqual(problemsOf(checkQuestions(value)), [
+    assert.deepStrictEqual(problemsIn(checkQuestions(value)), [
       ["q/instructions", "wrong_type"],
       ["q/criteria/1", "wrong_type"],
       ["q/criteria/2", "wrong_type"]
@@ -127,13 +127,13 @@ describe("questions", () => {
 
   it("an order of options is kept when it names each of them once, and else ignored", () => {
     const asked = { type: "choice", instructions: "x", criteria: { b: null, 2: "two", 1: null } }
-    const orderOf = (order: unknown) => {
+    const checkedOrder = (order: unknown) => {
       const { q } = Result.getOrThrow(checkQuestions({ q: { ...asked, order } }))
       return q === undefined ? [] : questionOptions(q)
     }
-    assert.deepStrictEqual(orderOf(["b", "2", "1"]), ["b", "2", "1"])
+    assert.deepStrictEqual(checkedOrder(["b", "2", "1"]), ["b", "2", "1"])
     for (const wrong of [["b", "2"], ["b", "2", "2"], ["b", "2", 1], ["b", "2", "1", "c"], "b21", null]) {
-      assert.deepStrictEqual(orderOf(wrong), ["1", "2", "b"])
+      assert.deepStrictEqual(checkedOrder(wrong), ["1", "2", "b"])
     }
   })
 
@@ -164,7 +164,7 @@ describe("questions", () => {
         const expected = named.flatMap(({ fault, name }) =>
           fault === undefined ? [] : [[["questions", name, ...fault[2]].join("/"), fault[3]]]
         )
-        assert.deepStrictEqual(problemsOf(checkTypedAsk({ questions })), expected)
+        assert.deepStrictEqual(problemsIn(checkTypedAsk({ questions })), expected)
       }),
     { arbitrary: { runs: 200, seed: 1 } }
   )

@@ -10,13 +10,13 @@ import { questionsFingerprint, type Question } from "../../src/answers/Question.
 const distribution = (given: { readonly [option: string]: number }): Distribution =>
   Result.getOrThrow(readDistribution(Object.keys(given), given))
 
-const choiceOf = (options: ReadonlyArray<string>): Question => ({
+const choiceQuestion = (options: ReadonlyArray<string>): Question => ({
   type: "choice",
   instructions: "x",
   criteria: Object.fromEntries(options.map((option) => [option, null]))
 })
 
-const scoreOf = (levels: number): Question => ({
+const scoreQuestion = (levels: number): Question => ({
   type: "score",
   instructions: "x",
   criteria: Array.from({ length: levels }, (_, level) => `level ${level}`)
@@ -27,13 +27,13 @@ const near = (actual: number, expected: number) => assert.closeTo(actual, expect
 describe("answers", () => {
   it("of the published example", () => {
     const topic = answerFromDistribution(
-      choiceOf(["refund", "delivery"]),
+      choiceQuestion(["refund", "delivery"]),
       distribution({ refund: 0.95, delivery: 0.05 })
     )
     if (topic.type !== "choice") return assert.fail("not a choice")
     assert.strictEqual(topic.choice, "refund")
     near(topic.confidence, 0.9)
-    const anger = answerFromDistribution(scoreOf(3), distribution({ 0: 0.15, 1: 0.5, 2: 0.35 }))
+    const anger = answerFromDistribution(scoreQuestion(3), distribution({ 0: 0.15, 1: 0.5, 2: 0.35 }))
     if (anger.type !== "score") return assert.fail("not a score")
     near(anger.score, 1.2)
     near(anger.confidence, 0.25)
@@ -49,12 +49,12 @@ describe("answers", () => {
   })
 
   it("a tie goes to the first option, wherever its name stands in the alphabet", () => {
-    const answer = answerFromDistribution(choiceOf(["z", "a", "m"]), distribution({ z: 0.4, a: 0.4, m: 0.2 }))
+    const answer = answerFromDistribution(choiceQuestion(["z", "a", "m"]), distribution({ z: 0.4, a: 0.4, m: 0.2 }))
     assert.strictEqual(answer.type === "choice" && answer.choice, "z")
   })
 
   it("of a single option is certain", () => {
-    const answer = answerFromDistribution(choiceOf(["only"]), distribution({ only: 1 }))
+    const answer = answerFromDistribution(choiceQuestion(["only"]), distribution({ only: 1 }))
     assert.deepStrictEqual(answer, { type: "choice", choice: "only", probabilities: { only: 1 }, confidence: 1 })
   })
 
@@ -105,7 +105,7 @@ describe("for every distribution", () => {
     ([weights]) =>
       Effect.sync(() => {
         const pairs = named(toShares(weights))
-        const answer = answerFor(choiceOf(pairs.map(([name]) => name)), pairs)
+        const answer = answerFor(choiceQuestion(pairs.map(([name]) => name)), pairs)
         if (answer.type !== "choice") return assert.fail("not a choice")
         const found = Object.entries(answer.probabilities)
         assert.closeTo(
@@ -129,7 +129,7 @@ describe("for every distribution", () => {
       Effect.sync(() => {
         const shares = toShares([...weights, 1].slice(0, 9))
         const answer = answerFor(
-          scoreOf(shares.length),
+          scoreQuestion(shares.length),
           shares.map((share, level) => [String(level), share])
         )
         if (answer.type !== "score") return assert.fail("not a score")
@@ -150,8 +150,8 @@ describe("for every distribution", () => {
           .map((pair, index) => ({ pair, key: keys[index] ?? index }))
           .sort((a, b) => a.key - b.key)
           .map(({ pair }) => pair)
-        const before = answerFor(choiceOf(pairs.map(([name]) => name)), pairs)
-        const after = answerFor(choiceOf(shuffled.map(([name]) => name)), shuffled)
+        const before = answerFor(choiceQuestion(pairs.map(([name]) => name)), pairs)
+        const after = answerFor(choiceQuestion(shuffled.map(([name]) => name)), shuffled)
         if (before.type !== "choice" || after.type !== "choice") return assert.fail("not a choice")
         assert.deepStrictEqual(
           new Map(Object.entries(before.probabilities)),
@@ -171,8 +171,8 @@ describe("for every distribution", () => {
       Effect.sync(() => {
         const shares = toShares([...weights, 1].slice(0, 9))
         const numbered = (list: ReadonlyArray<number>) => list.map((share, level) => [String(level), share] as const)
-        const there = answerFor(scoreOf(shares.length), numbered(shares))
-        const back = answerFor(scoreOf(shares.length), numbered(shares.toReversed()))
+        const there = answerFor(scoreQuestion(shares.length), numbered(shares))
+        const back = answerFor(scoreQuestion(shares.length), numbered(shares.toReversed()))
         if (there.type !== "score" || back.type !== "score") return assert.fail("not a score")
         assert.closeTo(there.score + back.score, shares.length - 1, 1e-9)
       }),
@@ -199,7 +199,7 @@ describe("for every distribution", () => {
 
 describe("the fingerprint of a set of questions", () => {
   const a: Question = { type: "noul", instructions: "a" }
-  const b: Question = choiceOf(["x", "y"])
+  const b: Question = choiceQuestion(["x", "y"])
 
   it.effect("does not depend on the order of the questions, and on everything else", () =>
     Effect.gen(function* () {
@@ -212,8 +212,8 @@ describe("the fingerprint of a set of questions", () => {
         { a: b, b: a },
         { a: { ...a, instructions: "b" }, b },
         { a: { ...a, criteria: { true: "t", false: "f" } }, b },
-        { a, b: choiceOf(["y", "x"]) },
-        { a, b: scoreOf(2) }
+        { a, b: choiceQuestion(["y", "x"]) },
+        { a, b: scoreQuestion(2) }
       ]
       const prints = yield* Effect.forEach(others, questionsFingerprint)
       assert.strictEqual(new Set([first, ...prints]).size, others.length + 1)

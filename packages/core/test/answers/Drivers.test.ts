@@ -37,7 +37,7 @@ const requestFor = (questions: AnswerRequest["questions"]): AnswerRequest => ({
   conversationId: "c"
 })
 
-const askOf = (provider: Omit<Provider, "id">, settings: Partial<AnswerPolicy> = {}) =>
+const driverFor = (provider: Omit<Provider, "id">, settings: Partial<AnswerPolicy> = {}) =>
   findDriver({ id: "p", ...provider }, { ...defaultAnswerSettings, ...settings }) ?? assert.fail("no driver")
 
 const candidates = (probabilities: Record<string, number>): ReadonlyArray<TokenCandidate> =>
@@ -46,7 +46,7 @@ const candidates = (probabilities: Record<string, number>): ReadonlyArray<TokenC
 const usage = { ...noUsage, inputTokens: 10, outputTokens: 1 }
 
 /** Answers each prompt with candidates; remembers what it was asked. */
-const nextTokenOf = (answer: (prompt: string) => Record<string, number>) => {
+const recordingNextToken = (answer: (prompt: string) => Record<string, number>) => {
   const requests: Array<NextTokenRequest> = []
   const nextToken: NextTokenDriver = (request) =>
     Effect.sync(() => {
@@ -81,14 +81,14 @@ const near = (actual: unknown, expected: number) =>
 describe("by the probabilities of tokens", () => {
   it.effect("each question is asked by itself, its labels are single tokens, variants are added up", () =>
     Effect.gen(function* () {
-      const { nextToken, requests } = nextTokenOf((prompt) =>
+      const { nextToken, requests } = recordingNextToken((prompt) =>
         prompt.includes("urgent")
           ? { Yes: 0.5, " yes": 0.25, "YES.": 0.05, No: 0.2 }
           : prompt.includes("Topic")
             ? { A: 0.6, Ġb: 0.2, Sorry: 0.2 }
             : { "1": 0.5, "▁2": 0.3, "0": 0.2 }
       )
-      const reply = yield* askOf({ nextToken })(requestFor({ urgent: noul, topic: choice, anger: score }))
+      const reply = yield* driverFor({ nextToken })(requestFor({ urgent: noul, topic: choice, anger: score }))
       assert.deepInclude(reply, { method: "logprobs", estimated: false, model: "m-1" })
       assert.deepStrictEqual(reply.usage, { ...noUsage, inputTokens: 30, outputTokens: 3 })
       near(reply.distributions["urgent"]?.["true"], 0.8)
@@ -120,8 +120,8 @@ describe("by the probabilities of tokens", () => {
 
   it.effect("a label that is not among the candidates gets less than all of them", () =>
     Effect.gen(function* () {
-      const { nextToken } = nextTokenOf(() => ({ "0": 0.9, "2": 0.05 }))
-      const { distributions } = yield* askOf({ nextToken })(requestFor({ anger: score }))
+      const { nextToken } = recordingNextToken(() => ({ "0": 0.9, "2": 0.05 }))
+      const { distributions } = yield* driverFor({ nextToken })(requestFor({ anger: score }))
       const missing = Number(distributions["anger"]?.["1"])
       assert.isTrue(missing > 0 && missing < Number(distributions["anger"]?.["2"]) / 5)
     })
@@ -138,7 +138,7 @@ describe("by the probabilities of tokens", () => {
           model: null,
           usage: null
         })
-      const { distributions, usage: counted } = yield* askOf({ nextToken })(requestFor({ urgent: noul }))
+      const { distributions, usage: counted } = yield* driverFor({ nextToken })(requestFor({ urgent: noul }))
       near(distributions["urgent"]?.["false"], 0.7)
       assert.isTrue(counted?.estimated === true && counted.inputTokens > 0)
     })
@@ -146,7 +146,7 @@ describe("by the probabilities of tokens", () => {
 
   it.effect("both orders, when the host asks for them, cancel a model's love for the first place", () =>
     Effect.gen(function* () {
-      const { nextToken, requests } = nextTokenOf((prompt) =>
+      const { nextToken, requests } = recordingNextToken((prompt) =>
         labelsIn(prompt)[0]?.[0] === "A"
           ? { A: 0.7, B: 0.3 }
           : labelsIn(prompt)[0]?.[0] === "Yes"
@@ -154,10 +154,10 @@ describe("by the probabilities of tokens", () => {
             : { Yes: 0.4, No: 0.6 }
       )
       const questions = { topic: choice, urgent: noul }
-      const once = yield* askOf({ nextToken })(requestFor(questions))
+      const once = yield* driverFor({ nextToken })(requestFor(questions))
       near(once.distributions["topic"]?.["refund"], 0.7)
       assert.strictEqual(requests.length, 2)
-      const twice = yield* askOf({ nextToken }, { bothOrders: true })(requestFor(questions))
+      const twice = yield* driverFor({ nextToken }, { bothOrders: true })(requestFor(questions))
       near(twice.distributions["topic"]?.["refund"], 0.5)
       near(twice.distributions["urgent"]?.["true"], 0.6)
       assert.strictEqual(requests.length, 6)
@@ -170,21 +170,21 @@ describe("by the probabilities of tokens", () => {
     [Schema.Int.check(Schema.isBetween({ minimum: 21, maximum: 255 })), Schema.Int, Schema.Boolean],
     ([count, seed, bothOrders]) =>
       Effect.gen(function* () {
-        const weightOf = (option: string) => 1 + ((Number(option.slice(1)) * 7919 + Math.abs(seed % 1000)) % 97)
+        const optionWeight = (option: string) => 1 + ((Number(option.slice(1)) * 7919 + Math.abs(seed % 1000)) % 97)
         const options = Array.from({ length: count }, (_, index) => `o${index}`)
-        const { nextToken, requests } = nextTokenOf((prompt) => {
+        const { nextToken, requests } = recordingNextToken((prompt) => {
           const labels = labelsIn(prompt)
-          const sum = labels.reduce((total, [, option]) => total + weightOf(option), 0)
-          return Object.fromEntries(labels.map(([label, option]) => [label, weightOf(option) / sum]))
+          const sum = labels.reduce((total, [, option]) => total + optionWeight(option), 0)
+          return Object.fromEntries(labels.map(([label, option]) => [label, optionWeight(option) / sum]))
         })
         const question: TypedQuestion = {
           type: "choice",
           instructions: "Which?",
           criteria: Object.fromEntries(options.map((option) => [option, null]))
         }
-        const { distributions } = yield* askOf({ nextToken }, { bothOrders })(requestFor({ q: question }))
-        const sum = options.reduce((total, option) => total + weightOf(option), 0)
-        for (const option of options) near(distributions["q"]?.[option], weightOf(option) / sum)
+        const { distributions } = yield* driverFor({ nextToken }, { bothOrders })(requestFor({ q: question }))
+        const sum = options.reduce((total, option) => total + optionWeight(option), 0)
+        for (const option of options) near(distributions["q"]?.[option], optionWeight(option) / sum)
         for (const { prompt } of requests) assert.isAtMost(labelsIn(prompt).length, 20)
         assert.strictEqual(requests.length, (Math.ceil(count / 20) + 1) * (bothOrders ? 2 : 1))
       }),
@@ -193,10 +193,10 @@ describe("by the probabilities of tokens", () => {
 
   it.effect("options named like numbers are asked in their order, after the instructions", () =>
     Effect.gen(function* () {
-      const { nextToken, requests } = nextTokenOf(() => ({ A: 1 }))
+      const { nextToken, requests } = recordingNextToken(() => ({ A: 1 }))
       const criteria = { b: "bee", 9: null, 10: "ten" }
       const question: TypedQuestion = { type: "choice", instructions: "Which?", criteria, order: ["10", "9", "b"] }
-      const { distributions } = yield* askOf({ nextToken }, { bothOrders: false })(requestFor({ q: question }))
+      const { distributions } = yield* driverFor({ nextToken }, { bothOrders: false })(requestFor({ q: question }))
       const [{ prompt } = { prompt: "" }] = requests
       assert.match(prompt, /Which\?[^]*A: 10: ten\nB: 9\nC: b: bee/u)
       assert.isAbove(Number(distributions["q"]?.["10"]), 0.5)
@@ -205,9 +205,9 @@ describe("by the probabilities of tokens", () => {
 
   it.effect("a single option is answered without asking anybody", () =>
     Effect.gen(function* () {
-      const { nextToken, requests } = nextTokenOf(() => ({}))
+      const { nextToken, requests } = recordingNextToken(() => ({}))
       const only: TypedQuestion = { type: "choice", instructions: "x", criteria: { only: null } }
-      const reply = yield* askOf({ nextToken })(requestFor({ q: only }))
+      const reply = yield* driverFor({ nextToken })(requestFor({ q: only }))
       assert.deepStrictEqual(reply.distributions, { q: { only: 1 } })
       assert.isEmpty(requests)
     })
@@ -215,8 +215,8 @@ describe("by the probabilities of tokens", () => {
 
   it.effect("an answer that is no label is an error", () =>
     Effect.gen(function* () {
-      const { nextToken } = nextTokenOf(() => ({ Sorry: 0.9, I: 0.1 }))
-      const error = yield* Effect.flip(askOf({ nextToken })(requestFor({ urgent: noul })))
+      const { nextToken } = recordingNextToken(() => ({ Sorry: 0.9, I: 0.1 }))
+      const error = yield* Effect.flip(driverFor({ nextToken })(requestFor({ urgent: noul })))
       assert.deepInclude(error, { reason: "malformed", code: "no_such_label" })
       assert.strictEqual(error.usage?.inputTokens, 10)
     })
@@ -224,11 +224,11 @@ describe("by the probabilities of tokens", () => {
 
   it.effect("a failure of one question tells what the others have used", () =>
     Effect.gen(function* () {
-      const { nextToken } = nextTokenOf((prompt) =>
+      const { nextToken } = recordingNextToken((prompt) =>
         labelsIn(prompt)[0]?.[0] === "Yes" ? { Sorry: 1 } : { A: 0.6, B: 0.4, "0": 0.3, "1": 0.3, "2": 0.4 }
       )
       const questions = { topic: choice, anger: score, urgent: noul }
-      const error = yield* Effect.flip(askOf({ nextToken }, { concurrency: 1 })(requestFor(questions)))
+      const error = yield* Effect.flip(driverFor({ nextToken }, { concurrency: 1 })(requestFor(questions)))
       assert.strictEqual(error.code, "no_such_label")
       assert.strictEqual(error.usage?.inputTokens, 30)
     })
@@ -243,7 +243,7 @@ describe("by the probabilities of tokens", () => {
           return { positions: [], model, usage }
         })
       const { chat } = says(() => '{"Yes": 0.9, "No": 0.1}')
-      const driver = askOf({ nextToken, chat })
+      const driver = driverFor({ nextToken, chat })
       const first = yield* driver(requestFor({ urgent: noul }))
       const second = yield* driver(requestFor({ urgent: noul }))
       assert.deepStrictEqual([first.usage?.inputTokens, second.usage?.inputTokens], [20, 10])
@@ -261,10 +261,10 @@ describe("by the probabilities of tokens", () => {
       Effect.gen(function* () {
         const nextToken: NextTokenDriver = () => Effect.succeed({ positions: [], model: "m", usage })
         const { chat } = says(() => '{"Yes": 0.9, "No": 0.1}')
-        const reply = yield* askOf({ nextToken, chat })(requestFor({ urgent: noul }))
+        const reply = yield* driverFor({ nextToken, chat })(requestFor({ urgent: noul }))
         assert.deepInclude(reply, { method: "stated", estimated: true, model: "m-chat" })
         assert.strictEqual(reply.usage?.inputTokens, 20)
-        const error = yield* Effect.flip(askOf({ nextToken })(requestFor({ urgent: noul })))
+        const error = yield* Effect.flip(driverFor({ nextToken })(requestFor({ urgent: noul })))
         assert.strictEqual(error.code, "no_logprobs")
       })
   )
@@ -276,9 +276,9 @@ describe("by the probabilities of tokens", () => {
         () =>
           Effect.fail(new ModelError({ reason, provider: "p", model: "m" }))
       const { chat, requests } = says(() => '{"Yes": 1, "No": 0}')
-      const reply = yield* askOf({ nextToken: failing("invalid_request"), chat })(requestFor({ urgent: noul }))
+      const reply = yield* driverFor({ nextToken: failing("invalid_request"), chat })(requestFor({ urgent: noul }))
       assert.strictEqual(reply.method, "stated")
-      const error = yield* Effect.flip(askOf({ nextToken: failing("auth"), chat })(requestFor({ urgent: noul })))
+      const error = yield* Effect.flip(driverFor({ nextToken: failing("auth"), chat })(requestFor({ urgent: noul })))
       assert.strictEqual(error.reason, "auth")
       assert.strictEqual(requests.length, 1)
     })
@@ -293,7 +293,7 @@ describe("in the model's own words", () => {
         if (prompt.includes("urgent")) return '{"Yes": 0.8, "No": 0.2}'
         return prompt.includes("Topic") ? 'Sure:\n```json\n{"A": 30, "B": 70}\n```' : '{"0": 0.2, "2": 0.6}'
       })
-      const reply = yield* askOf({ chat })(requestFor({ urgent: noul, topic: choice, anger: score }))
+      const reply = yield* driverFor({ chat })(requestFor({ urgent: noul, topic: choice, anger: score }))
       assert.deepInclude(reply, { method: "stated", estimated: true, model: "m-chat" })
       assert.deepStrictEqual(reply.distributions["urgent"], { true: 0.8, false: 0.2 })
       near(reply.distributions["topic"]?.["delivery"], 0.7)
@@ -310,7 +310,7 @@ describe("in the model's own words", () => {
       const options = Object.fromEntries(Array.from({ length: 255 }, (_, index) => [`o${index}`, null]))
       const { chat } = says(() => '{"255": 0.75, "10": 0.25}')
       const question: TypedQuestion = { type: "choice", instructions: "x", criteria: options }
-      const { distributions } = yield* askOf({ chat })(requestFor({ q: question }))
+      const { distributions } = yield* driverFor({ chat })(requestFor({ q: question }))
       near(distributions["q"]?.["o254"], 0.75)
       near(distributions["q"]?.["o9"], 0.25)
     })
@@ -338,10 +338,10 @@ describe("in the model's own words", () => {
   it.effect("nonsense is asked again, a bounded number of times, and everything is paid", () =>
     Effect.gen(function* () {
       const healed = says((_, number) => (number === 0 ? "I would say yes." : '{"Yes": 0.9, "No": 0.1}'))
-      const reply = yield* askOf({ chat: healed.chat })(requestFor({ urgent: noul }))
+      const reply = yield* driverFor({ chat: healed.chat })(requestFor({ urgent: noul }))
       assert.strictEqual(reply.usage?.inputTokens, 20)
       const { chat, requests } = says(() => "I would say yes.")
-      const error = yield* Effect.flip(askOf({ chat })(requestFor({ urgent: noul })))
+      const error = yield* Effect.flip(driverFor({ chat })(requestFor({ urgent: noul })))
       assert.deepInclude(error, { reason: "malformed", code: "no_such_label" })
       assert.strictEqual(error.usage?.inputTokens, 30)
       assert.strictEqual(requests.length, 3)
@@ -355,7 +355,7 @@ describe("by samples", () => {
   it.effect("shares of what was said", () =>
     Effect.gen(function* () {
       const { chat, requests } = says((_, number) => (number < 6 ? "Yes." : number < 9 ? " **no**" : "Who knows?"))
-      const reply = yield* askOf({ chat }, settings)(requestFor({ urgent: noul }))
+      const reply = yield* driverFor({ chat }, settings)(requestFor({ urgent: noul }))
       assert.deepInclude(reply, { method: "sampled", estimated: true })
       near(reply.distributions["urgent"]?.["true"], 6 / 9)
       assert.strictEqual(requests.length, 10)
@@ -366,7 +366,7 @@ describe("by samples", () => {
   it.effect("nothing but other words is an error", () =>
     Effect.gen(function* () {
       const { chat } = says(() => "Who knows?")
-      const error = yield* Effect.flip(askOf({ chat }, settings)(requestFor({ urgent: noul })))
+      const error = yield* Effect.flip(driverFor({ chat }, settings)(requestFor({ urgent: noul })))
       assert.strictEqual(error.code, "no_such_label")
       assert.strictEqual(error.usage?.inputTokens, 100)
     })
@@ -391,7 +391,7 @@ describe("a request to a provider", () => {
   it.effect("is made again while that may help, with the pause that the provider wants", () =>
     Effect.gen(function* () {
       const { answers, calls } = failing(2, { retryAfterMillis: 5000 })
-      const asking = yield* Effect.forkChild(askOf({ answers })(requestFor({ urgent: noul })))
+      const asking = yield* Effect.forkChild(driverFor({ answers })(requestFor({ urgent: noul })))
       yield* TestClock.adjust("4999 millis")
       assert.strictEqual(calls(), 1)
       yield* TestClock.adjust("5001 millis")
@@ -408,7 +408,7 @@ describe("a request to a provider", () => {
         [{ reason: "auth" }, 1]
       ] as const) {
         const { answers, calls } = failing(9, error)
-        const asking = yield* Effect.forkChild(Effect.flip(askOf({ answers })(requestFor({ urgent: noul }))))
+        const asking = yield* Effect.forkChild(Effect.flip(driverFor({ answers })(requestFor({ urgent: noul }))))
         yield* TestClock.adjust("1 minute")
         yield* Fiber.join(asking)
         assert.strictEqual(calls(), expected)
@@ -419,7 +419,7 @@ describe("a request to a provider", () => {
   it.effect("that is never answered ends", () =>
     Effect.gen(function* () {
       const asking = yield* Effect.forkChild(
-        Effect.flip(askOf({ answers: () => Effect.never }, { retries: 0 })(requestFor({ urgent: noul })))
+        Effect.flip(driverFor({ answers: () => Effect.never }, { retries: 0 })(requestFor({ urgent: noul })))
       )
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* Fiber.join(asking)).reason, "timeout")

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { clock, failureOf, story, weather } from "../support/Story.ts"
+import { clock, failureFrom, story, weather } from "../support/Story.ts"
 
 describe("an assistant", () => {
   story(
@@ -80,7 +80,10 @@ describe("an assistant", () => {
       assert.strictEqual(yield* nameOfClone("Ada"), "Ada Copy")
       assert.strictEqual(yield* nameOfClone("😀".repeat(255)), `${"😀".repeat(250)} Copy`)
       assert.strictEqual(yield* nameOfClone(`a${"😀".repeat(254)}`), `a${"😀".repeat(249)} Copy`)
-      assert.deepInclude(yield* failureOf(nameOfClone("Ada", "n".repeat(256))), { _tag: "NameTooLong", field: "name" })
+      assert.deepInclude(yield* failureFrom(nameOfClone("Ada", "n".repeat(256))), {
+        _tag: "NameTooLong",
+        field: "name"
+      })
     })
   )
 
@@ -91,7 +94,7 @@ describe("an assistant", () => {
       const assistants = yield* Assistants
       const embedding = { provider: null, model: "m", dimensions: 8 }
       const created = yield* assistants.create({ name: "a", embedding })
-      const refused = yield* failureOf(
+      const refused = yield* failureFrom(
         assistants.update(created.id, { name: "changed", embedding: { model: "other", dimensions: 9 } })
       )
       assert.deepInclude(refused, { _tag: "EmbeddingModelFixed", fields: ["model", "dimensions"] })
@@ -165,11 +168,11 @@ describe("an assistant", () => {
       const assistants = yield* Assistants
       const reply = yield* (yield* Turns).send({ content: "Hi" })
       yield* assistants.remove(reply.assistantId)
-      assert.strictEqual((yield* failureOf(assistants.get(reply.assistantId)))._tag, "AssistantNotFound")
-      assert.strictEqual((yield* failureOf((yield* Threads).get(reply.threadId)))._tag, "ThreadNotFound")
+      assert.strictEqual((yield* failureFrom(assistants.get(reply.assistantId)))._tag, "AssistantNotFound")
+      assert.strictEqual((yield* failureFrom((yield* Threads).get(reply.threadId)))._tag, "ThreadNotFound")
       const report = (yield* Turns).report(reply.threadId, reply.runId)
-      assert.strictEqual((yield* failureOf(report))._tag, "RunNotFound")
-      assert.strictEqual((yield* failureOf(assistants.remove(reply.assistantId)))._tag, "AssistantNotFound")
+      assert.strictEqual((yield* failureFrom(report))._tag, "RunNotFound")
+      assert.strictEqual((yield* failureFrom(assistants.remove(reply.assistantId)))._tag, "AssistantNotFound")
     })
   )
 
@@ -189,7 +192,9 @@ describe("an assistant", () => {
           assistants.remove(id),
           assistants.createThread(id, null),
           (yield* Turns).start({ content: "Hi", assistantId: id })
-        ].map((use) => Effect.map(failureOf<unknown, { readonly _tag: string }, Principal>(use), (error) => error._tag))
+        ].map((use) =>
+          Effect.map(failureFrom<unknown, { readonly _tag: string }, Principal>(use), (error) => error._tag)
+        )
       )
       assert.deepStrictEqual(new Set(refused), new Set(["AssistantNotFound"]))
       assert.isTrue(Option.isNone(yield* (yield* Threads).create(id, null)))

@@ -10,7 +10,7 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { bytesOf, embedLetters, roomOver, type Services, type Storage } from "../support/DocumentRoom.ts"
+import { byteStream, embedLetters, roomOver, type Services, type Storage } from "../support/DocumentRoom.ts"
 
 /** An assistant, and a thread with it. */
 export const openPlace = Effect.gen(function* () {
@@ -33,17 +33,17 @@ export const chunksIn = Effect.fnUntraced(function* (place: Effect.Success<typeo
   return yield* (yield* ChunkIndex).search({ scopes, terms: termsByLanguage(query), vector: null, limit: 10 })
 })
 
-const blobOf = (document: Document) =>
+const hasBlob = (document: Document) =>
   Effect.flatMap(BlobStore, (blobs) => Effect.map(blobs.head(document.blobId), Option.isSome))
 
 const uploadTo = (assistantId: AssistantId, text: string) =>
   Documents.use((documents) =>
-    documents.upload({ scope: { _tag: "Assistant", assistantId }, filename: "a.txt", bytes: bytesOf(text) })
+    documents.upload({ scope: { _tag: "Assistant", assistantId }, filename: "a.txt", bytes: byteStream(text) })
   )
 
 const uploadToThread = (threadId: ThreadId, text: string) =>
   Documents.use((documents) =>
-    documents.upload({ scope: { _tag: "Thread", threadId }, filename: "b.txt", bytes: bytesOf(text) })
+    documents.upload({ scope: { _tag: "Thread", threadId }, filename: "b.txt", bytes: byteStream(text) })
   )
 
 export const documentStories = (name: string, storage: Layer.Layer<Storage, unknown>): void =>
@@ -62,7 +62,7 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
         const uploaded = yield* documents.upload({
           scope,
           filename: "../badgers.txt",
-          bytes: bytesOf(text),
+          bytes: byteStream(text),
           metadata: { a: 1 }
         })
         assert.deepInclude(uploaded, {
@@ -93,7 +93,7 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
           assert.deepInclude(yield* Effect.flip<unknown, unknown, Principal>(again), { _tag: "DocumentNotFound" })
         }
         assert.deepStrictEqual(yield* chunksIn(place, "badger"), [])
-        assert.isFalse(yield* blobOf(done))
+        assert.isFalse(yield* hasBlob(done))
       })
     )
 
@@ -107,12 +107,12 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
           const ofThread = yield* documents.upload({
             scope: { _tag: "Thread", threadId },
             filename: "a.txt",
-            bytes: bytesOf("Badgers of the thread.")
+            bytes: byteStream("Badgers of the thread.")
           })
           const ofAssistant = yield* documents.upload({
             scope: { _tag: "Assistant", assistantId },
             filename: "b.txt",
-            bytes: bytesOf("Badgers of the assistant.")
+            bytes: byteStream("Badgers of the assistant.")
           })
           yield* ended(ofThread.id)
           yield* ended(ofAssistant.id)
@@ -129,8 +129,8 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
             there.map(({ id }) => id),
             left.map(({ id }) => id)
           )
-          assert.isFalse(yield* blobOf(ofThread))
-          assert.strictEqual(yield* blobOf(ofAssistant), whole === "thread")
+          assert.isFalse(yield* hasBlob(ofThread))
+          assert.strictEqual(yield* hasBlob(ofAssistant), whole === "thread")
         })
       )
     }
@@ -195,10 +195,10 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
         )
         assert.strictEqual((yield* Effect.flip(assistants.get(half.clone)))._tag, "AssistantNotFound")
         assert.strictEqual((yield* Effect.flip(documents.get(half.copy.id)))._tag, "DocumentNotFound")
-        assert.isFalse(yield* blobOf(half.copy))
+        assert.isFalse(yield* hasBlob(half.copy))
         const key = { scope: scopeOfAssistant(half.clone), documentId: half.copy.id }
         assert.strictEqual((yield* index.chunks(key, firstPage)).total, 0)
-        assert.isTrue(yield* blobOf(original))
+        assert.isTrue(yield* hasBlob(original))
       })
     )
 
@@ -228,12 +228,12 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
           Effect.gen(function* () {
             const place = yield* openPlace
             const scope = { _tag: "Thread", threadId: place.threadId } as const
-            const { id } = yield* documents.upload({ scope, filename: "a.txt", bytes: bytesOf("Badgers.") })
+            const { id } = yield* documents.upload({ scope, filename: "a.txt", bytes: byteStream("Badgers.") })
             return { ...place, scope, document: yield* ended(id) }
           })
         )
         const { assistantId, document, scope, threadId } = theirs
-        const file = { filename: "b.txt", bytes: bytesOf("Foxes.") }
+        const file = { filename: "b.txt", bytes: byteStream("Foxes.") }
         const refusals: ReadonlyArray<readonly [string, Effect.Effect<unknown, unknown, Principal>]> = [
           ["DocumentNotFound", documents.get(document.id)],
           ["DocumentNotFound", documents.content(document.id)],

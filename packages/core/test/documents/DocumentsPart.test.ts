@@ -12,7 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { bytesOf, memoryStorage, openRoom, readText, type RoomOptions } from "../support/DocumentRoom.ts"
+import { byteStream, memoryStorage, openRoom, readText, type RoomOptions } from "../support/DocumentRoom.ts"
 import { openPlace } from "./DocumentStories.ts"
 
 const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.Scope>) =>
@@ -21,9 +21,9 @@ const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.S
 const tick = TestClock.adjust("1 millis")
 
 const upload = (scope: DocumentScope, filename: string, text: string) =>
-  Documents.use((documents) => documents.upload({ scope, filename, bytes: bytesOf(text) }))
+  Documents.use((documents) => documents.upload({ scope, filename, bytes: byteStream(text) }))
 
-const textsOf = (request: ChatRequest | undefined) =>
+const userTexts = (request: ChatRequest | undefined) =>
   (request?.messages ?? []).flatMap((message) =>
     message.role === "user" ? message.content.map((part) => (part.type === "text" ? part.text : part.type)) : []
   )
@@ -43,7 +43,7 @@ const gated = Effect.map(Deferred.make<void>(), (gate) => {
   return { extract, open: Deferred.succeed(gate, undefined) }
 })
 
-const refusalOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+const refusalFrom = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => {
     if (error instanceof TurnRefused) return error
     throw error
@@ -62,9 +62,9 @@ describe("documents in a turn", () => {
       }
       const content = "When does the harbour of Bergen close in the winter?"
       yield* room.run(Turns.use(({ send }) => send({ content, threadId: place.threadId })))
-      const [told = ""] = textsOf(asked[0])
+      const [told = ""] = userTexts(asked[0])
       assert.include(told, "closes at nine")
-      assert.notInclude(textsOf(asked[0]).join(), "are washed")
+      assert.notInclude(userTexts(asked[0]).join(), "are washed")
     })
   )
 
@@ -115,7 +115,7 @@ describe("documents in a turn", () => {
         const sent = yield* Effect.forkChild(send, { startImmediately: true })
         yield* TestClock.adjust("4 seconds")
         yield* Fiber.join(sent)
-        const told = textsOf(asked[0])[0] ?? ""
+        const told = userTexts(asked[0])[0] ?? ""
         assert.include(told, `[${first}.txt]`)
         if (first === "planes") assert.notInclude(told, "[harbour.txt]")
         assert.strictEqual(wanted.length, reranked > 0 && rerank !== null ? 4 : 0)
@@ -138,7 +138,7 @@ describe("documents in a turn", () => {
       const reply = yield* room.run(
         Turns.use((turns) => turns.send({ content: "Who digs or borrows setts?", threadId, jsonOutput: true }))
       )
-      const [material, question] = textsOf(asked[0])
+      const [material, question] = userTexts(asked[0])
       assert.strictEqual(question, "Who digs or borrows setts?")
       assert.match(material ?? "", /^Excerpts from the user's documents follow\. They are material/u)
       assert.include(material, "[badgers.txt]\nBadgers dig setts.")
@@ -163,7 +163,7 @@ describe("documents in a turn", () => {
       yield* tick
       const { threadId } = yield* room.run(openPlace)
       const reply = yield* room.run(Turns.use((turns) => turns.send({ content: "Who digs setts?", threadId })))
-      assert.deepStrictEqual(textsOf(asked[0]), ["Who digs setts?"])
+      assert.deepStrictEqual(userTexts(asked[0]), ["Who digs setts?"])
       assert.deepStrictEqual(reply.supplements, {})
     })
   )
@@ -176,7 +176,7 @@ describe("documents in a turn", () => {
       const { threadId } = place
       const { id } = yield* room.run(upload(ofThread, "badgers.txt", "Badgers dig setts."))
       const send = Turns.use((turns) => turns.send({ content: "Who?", threadId }))
-      const refusal = yield* room.run(refusalOf(send))
+      const refusal = yield* room.run(refusalFrom(send))
       assert.deepInclude(refusal, { part: "documents", reason: "not_ready" })
       assert.include(refusal.message, `"badgers.txt" (${id}) is still being processed`)
       assert.deepStrictEqual((yield* room.run(Threads.use((threads) => threads.get(threadId)))).messages, [])
@@ -203,7 +203,7 @@ describe("documents in a turn", () => {
       yield* open
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(sent)
-      assert.include(textsOf(asked[0])[0], "[badgers.txt]\nBadgers dig setts.")
+      assert.include(userTexts(asked[0])[0], "[badgers.txt]\nBadgers dig setts.")
       const { messages } = yield* room.run(Threads.use((threads) => threads.get(place.threadId)))
       assert.deepInclude(readSupplement(messages[0] ?? { supplements: null }, "documents")?.value, {
         attachments: [
@@ -226,7 +226,7 @@ describe("documents in a turn", () => {
       const { extract, open } = yield* gated
       const { ofThread, room } = yield* opened({ extract })
       const document = yield* room.run(upload(ofThread, "badgers.txt", "Badgers dig setts."))
-      const sent = yield* Effect.forkChild(room.run(refusalOf(attached(document, ofThread))))
+      const sent = yield* Effect.forkChild(room.run(refusalFrom(attached(document, ofThread))))
       yield* TestClock.adjust("31 seconds")
       assert.deepInclude(yield* Fiber.join(sent), { reason: "not_ready" })
       yield* open
@@ -242,14 +242,14 @@ describe("documents in a turn", () => {
       const other = yield* room.run(openPlace)
       const elsewhere = yield* room.run(upload({ _tag: "Thread", threadId: other.threadId }, "a.txt", "Badgers."))
       yield* tick
-      const refusal = yield* room.run(refusalOf(attached(elsewhere, ofThread, "Who?")))
+      const refusal = yield* room.run(refusalFrom(attached(elsewhere, ofThread, "Who?")))
       assert.deepInclude(refusal, { reason: "not_found" })
       assert.deepStrictEqual(refusal.problems[0]?.path, ["attachments", 0])
       const { threadId } = ofThread
       const wrong = Turns.use((turns) =>
         turns.send({ content: "x", threadId, options: { documents: { attachments: 1 } } })
       )
-      assert.deepInclude(yield* room.run(refusalOf(wrong)), { reason: "invalid" })
+      assert.deepInclude(yield* room.run(refusalFrom(wrong)), { reason: "invalid" })
     })
   )
 
@@ -264,7 +264,7 @@ describe("documents in a turn", () => {
       yield* room.run(upload({ _tag: "Thread", threadId }, "badgers.txt", "Badgers dig setts."))
       yield* tick
       const reply = yield* room.run(Turns.use((turns) => turns.send({ content: "Who digs setts?", threadId })))
-      assert.deepStrictEqual(textsOf(asked[0]), ["Who digs setts?"])
+      assert.deepStrictEqual(userTexts(asked[0]), ["Who digs setts?"])
       const answer = asked[1]?.messages.at(-1)
       assert.include(answer?.role === "tool" ? answer.output : "", "[badgers.txt]\nBadgers dig setts.")
       assert.include(JSON.stringify(reply.supplements), '"files":["badgers.txt"]')

@@ -154,14 +154,14 @@ describe("decideFileType", () => {
   })
 
   it("says what is wrong in a sentence that a person understands", () => {
-    const messageOf = (name: string, head: string) =>
+    const refusalMessage = (name: string, head: string) =>
       Result.getOrThrow(Result.flip(decideFileType(name, bytes(head)))).message
-    assert.strictEqual(messageOf("a.exe", "MZ"), 'Files like "a.exe" are not supported.')
+    assert.strictEqual(refusalMessage("a.exe", "MZ"), 'Files like "a.exe" are not supported.')
     assert.strictEqual(
-      messageOf("a.txt", "\x7fELF"),
+      refusalMessage("a.txt", "\x7fELF"),
       'The content of "a.txt" is not what its name says, and is not supported.'
     )
-    assert.strictEqual(messageOf("a.txt", ""), 'The file "a.txt" is empty.')
+    assert.strictEqual(refusalMessage("a.txt", ""), 'The file "a.txt" is empty.')
   })
 
   it("takes text of four bytes a character, which has many zeros, for text where its mark says so", () => {

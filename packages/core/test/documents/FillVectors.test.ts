@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { away, bytesOf, embedLetters, memoryStorage, openRoom, type RoomOptions } from "../support/DocumentRoom.ts"
+import { away, byteStream, embedLetters, memoryStorage, openRoom, type RoomOptions } from "../support/DocumentRoom.ts"
 import { openPlace } from "./DocumentStories.ts"
 
 const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.Scope>) =>
@@ -20,7 +20,7 @@ const laterWith = Effect.fnUntraced(function* (options: RoomOptions, before: Roo
   const upload = (filename: string, text: string) =>
     first.run(
       Documents.use((documents) =>
-        documents.upload({ scope: { _tag: "Thread", threadId: place.threadId }, filename, bytes: bytesOf(text) })
+        documents.upload({ scope: { _tag: "Thread", threadId: place.threadId }, filename, bytes: byteStream(text) })
       )
     )
   yield* upload("a.txt", "Badgers dig setts.")

@@ -21,7 +21,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import {
   away,
-  bytesOf,
+  byteStream,
   doomedStorage,
   embedLetters,
   memoryStorage,
@@ -37,7 +37,7 @@ const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.S
 const tick = TestClock.adjust("1 millis")
 
 const upload = (scope: DocumentScope, text = "Badgers dig setts.", filename = "a.txt") =>
-  Documents.use((documents) => documents.upload({ scope, filename, bytes: bytesOf(text) }))
+  Documents.use((documents) => documents.upload({ scope, filename, bytes: byteStream(text) }))
 
 const read = ({ id }: Pick<Document, "id">) => Documents.use((documents) => documents.get(id))
 
@@ -52,8 +52,8 @@ const uploaded = Effect.fnUntraced(function* (options: RoomOptions, text?: strin
 
 describe("an upload", () => {
   const refusals = [
-    ["an empty file", "a.txt", bytesOf(""), "FileEmpty"],
-    ["a type that is not on the list", "a.exe", bytesOf("MZ"), "FileTypeUnsupported"],
+    ["an empty file", "a.txt", byteStream(""), "FileEmpty"],
+    ["a type that is not on the list", "a.exe", byteStream("MZ"), "FileTypeUnsupported"],
     [
       "a program under the name of a text",
       "a.txt",

@@ -76,10 +76,10 @@ const opened = Effect.fnUntraced(function* (
 const uploaded = (scope: DocumentScope, filename: string, bytes: Uint8Array) =>
   Documents.use((documents) => documents.upload({ scope, filename, bytes: Stream.make(bytes), purpose: "attachment" }))
 
-const partsOf = (request: ChatRequest | undefined): ReadonlyArray<ContentPart> =>
+const userParts = (request: ChatRequest | undefined): ReadonlyArray<ContentPart> =>
   (request?.messages ?? []).flatMap((message) => (message.role === "user" ? message.content : []))
 
-const refusalOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+const refusalText = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => {
     if (error instanceof TurnRefused) return error.problems.map(({ message }) => message).join(" ")
     throw error
@@ -109,9 +109,9 @@ describe("media of a message", () => {
         part("image", "image/png", "cat.png", png()),
         part("audio", "audio/mpeg", "purr.mp3", mp3())
       ]
-      assert.deepStrictEqual(partsOf(asked[0]), first)
+      assert.deepStrictEqual(userParts(asked[0]), first)
       yield* send("And now?")
-      assert.deepStrictEqual(partsOf(asked[1]), [...first, text("And now?")])
+      assert.deepStrictEqual(userParts(asked[1]), [...first, text("And now?")])
       const { messages } = yield* room.run(Threads.use((threads) => threads.get(threadId)))
       assert.notInclude(JSON.stringify(messages), "source")
       assert.include(JSON.stringify(messages[0]), picture.id)
@@ -140,7 +140,7 @@ describe("media of a message", () => {
         )
       )
       assert.deepStrictEqual(asked[1]?.messages[0], asked[0]?.messages[0])
-      assert.deepStrictEqual(partsOf(asked[1]), [text("Look."), part("image", "image/png", "sky.png", png())])
+      assert.deepStrictEqual(userParts(asked[1]), [text("Look."), part("image", "image/png", "sky.png", png())])
     })
   )
 
@@ -149,7 +149,7 @@ describe("media of a message", () => {
     Effect.gen(function* () {
       const { room, send, threadId, upload } = yield* opened({ supportsVision: false, supportsAudioInput: false })
       const [picture, sound] = [yield* upload("cat.png", png()), yield* upload("purr.mp3", mp3())]
-      const refusal = yield* refusalOf(send("Look.", picture, sound))
+      const refusal = yield* refusalText(send("Look.", picture, sound))
       assert.match(refusal, /"cat\.png": scripted-model does not take pictures, and no words were found in this one\./u)
       assert.match(refusal, /"purr\.mp3": scripted-model does not take sound\. Choose a model that does\./u)
       assert.deepStrictEqual((yield* room.run(Threads.use((threads) => threads.get(threadId)))).messages, [])
@@ -162,7 +162,7 @@ describe("media of a message", () => {
       const { asked, send, upload } = yield* opened({ supportsVision: false }, { extract: () => readWords })
       const picture = yield* upload("sign.png", png())
       yield* send("Where do badgers live?", picture)
-      const [material, note, question] = [...partsOf(asked[0])].map((each) =>
+      const [material, note, question] = [...userParts(asked[0])].map((each) =>
         each.type === "text" ? each.text : each.type
       )
       assert.include(material, "[sign.png]\nBadgers live here.")
@@ -179,14 +179,14 @@ describe("media of a message", () => {
     Effect.gen(function* () {
       const plain = yield* opened({ supportsVision: true })
       assert.include(
-        yield* refusalOf(plain.send("Look.", yield* plain.upload("scan.bmp", bmp()))),
+        yield* refusalText(plain.send("Look.", yield* plain.upload("scan.bmp", bmp()))),
         "Send PNG, JPEG, WebP or GIF of at most 3.7 MB."
       )
       const big = yield* plain.upload("big.png", png(3_700_001))
-      assert.include(yield* refusalOf(plain.send("Look.", big)), "of at most 3.7 MB")
+      assert.include(yield* refusalText(plain.send("Look.", big)), "of at most 3.7 MB")
       const { asked, send, upload } = yield* opened({ supportsVision: true }, { settings: converting })
       yield* send("Look.", yield* upload("scan.bmp", bmp(60)), yield* upload("big.png", png(3_700_001)))
-      assert.deepStrictEqual(partsOf(asked[0]), [
+      assert.deepStrictEqual(userParts(asked[0]), [
         text("Look."),
         part("image", "image/jpeg", "scan.bmp", Uint8Array.of(60)),
         text('["big.png" (image/png) was attached here and is not shown. The picture is broken.]')
@@ -204,10 +204,13 @@ describe("media of a message", () => {
         yield* upload("2.png", png(60, 2)),
         yield* upload("3.png", png(30, 3))
       ]
-      assert.include(yield* refusalOf(send("Look.", one, two)), "have 120 bytes together; a model is sent at most 100.")
+      assert.include(
+        yield* refusalText(send("Look.", one, two)),
+        "have 120 bytes together; a model is sent at most 100."
+      )
       yield* send("First.", one)
       yield* send("Second.", two, three)
-      assert.deepStrictEqual(partsOf(asked[1]), [
+      assert.deepStrictEqual(userParts(asked[1]), [
         text("First."),
         text('["1.png" (image/png) was attached here and is not shown. There is no more room for it.]'),
         text("Second."),
@@ -225,7 +228,7 @@ describe("media of a message", () => {
       yield* send("Look.", picture)
       yield* room.run(Documents.use((documents) => documents.remove(picture.id)))
       yield* send("Again.")
-      assert.deepStrictEqual(partsOf(asked[1]), [
+      assert.deepStrictEqual(userParts(asked[1]), [
         text("Look."),
         text('["cat.png" (image/png) was attached here and is not shown. It was deleted.]'),
         text("Again.")

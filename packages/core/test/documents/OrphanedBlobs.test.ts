@@ -10,7 +10,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { bytesOf, memoryStorage, openRoom } from "../support/DocumentRoom.ts"
+import { byteStream, memoryStorage, openRoom } from "../support/DocumentRoom.ts"
 import { openPlace } from "./DocumentStories.ts"
 
 const putBlob = Effect.gen(function* () {
@@ -72,7 +72,7 @@ it.effect("a process deletes what another one left behind when it died, and not 
     const { threadId } = yield* room.run(openPlace)
     yield* TestClock.adjust("8 minutes")
     const rest = yield* Deferred.make<Uint8Array>()
-    const bytes = Stream.concat(bytesOf("Badgers "), Stream.fromEffect(Deferred.await(rest)))
+    const bytes = Stream.concat(byteStream("Badgers "), Stream.fromEffect(Deferred.await(rest)))
     const scope = { _tag: "Thread", threadId } as const
     const upload = yield* Effect.forkChild(
       room.run(Documents.use((documents) => documents.upload({ scope, filename: "a.txt", bytes })))

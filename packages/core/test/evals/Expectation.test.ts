@@ -9,7 +9,7 @@ const decode = Schema.decodeUnknownResult(Expectations, { errors: "all", onExces
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** Where the problems are, as `place.place`. */
-const placesOf = (given: unknown): ReadonlyArray<string> =>
+const problemPlaces = (given: unknown): ReadonlyArray<string> =>
   Result.match(decode(given), {
     onSuccess: () => [],
     onFailure: ({ issue }) => format(issue).issues.map(({ path = [] }) => path.map(String).join("."))
@@ -59,7 +59,7 @@ describe("expectations", () => {
 
   it("are refused with every place", () => {
     assert.deepStrictEqual(
-      placesOf([
+      problemPlaces([
         { kind: "contains", text: "" },
         { kind: "matches", pattern: "(a)\\1" },
         { kind: "json_schema", schema: { type: "object", properties: { a: { not: {} } } } },
@@ -71,12 +71,12 @@ describe("expectations", () => {
       ]),
       ["0.text", "1.pattern", "2.schema.properties.a.not", "3", "4.expected", "5.usd", "6.at_least", "7.weight"]
     )
-    assert.deepStrictEqual(placesOf([{ kind: "unknown" }]).length, 1)
+    assert.deepStrictEqual(problemPlaces([{ kind: "unknown" }]).length, 1)
   })
 
   it("refuse arguments that are nested without end", () => {
     let deep: Schema.Json = {}
     for (let level = 0; level < 60; level++) deep = { deep }
-    assert.deepStrictEqual(placesOf([{ kind: "calls", tool: "t", arguments: deep }]), ["0.arguments"])
+    assert.deepStrictEqual(problemPlaces([{ kind: "calls", tool: "t", arguments: deep }]), ["0.arguments"])
   })
 })

@@ -216,12 +216,12 @@ describe("a scorer of the host", () => {
 
   it.effect("that throws, gives no number, is late or is not there says so", () =>
     Effect.gen(function* () {
-      const reasonOf = (name: string) => Effect.map(Effect.flip(score([custom(name)])), ({ reason }) => reason)
-      assert.strictEqual(yield* reasonOf("broken"), "It threw: no dictionary")
-      assert.strictEqual(yield* reasonOf("nonsense"), "It gave no number from 0 to 1.")
-      assert.strictEqual(yield* reasonOf("nothing"), "It gave no number from 0 to 1.")
-      assert.include(yield* reasonOf("absent"), "Registered: short, share")
-      const late = yield* Effect.forkChild(reasonOf("silent"))
+      const failureReason = (name: string) => Effect.map(Effect.flip(score([custom(name)])), ({ reason }) => reason)
+      assert.strictEqual(yield* failureReason("broken"), "It threw: no dictionary")
+      assert.strictEqual(yield* failureReason("nonsense"), "It gave no number from 0 to 1.")
+      assert.strictEqual(yield* failureReason("nothing"), "It gave no number from 0 to 1.")
+      assert.include(yield* failureReason("absent"), "Registered: short, share")
+      const late = yield* Effect.forkChild(failureReason("silent"))
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(yield* Fiber.join(late), "It did not answer within 1 minute.")
       const scoring = yield* Scoring

@@ -26,7 +26,7 @@ const open = (steps: ReadonlyArray<ScriptStep>, paid: Array<unknown>, options: T
   TestKernel.open(steps, { hosted: [payOut(paid)], ...options })
 
 /** A chief above a row of helpers, each of which asks the next. */
-const chiefOf = async (kernel: Open, ...names: ReadonlyArray<string>) => {
+const createChief = async (kernel: Open, ...names: ReadonlyArray<string>) => {
   let below = await kernel.assistants.create({ name: "Last" })
   for (const name of names.toReversed()) {
     below = await kernel.assistants.create({
@@ -58,7 +58,7 @@ describe("an approval inside of a helper", () => {
       [say("Done."), uses({ inputTokens: 1000, outputTokens: 0 })]
     ]
     await using kernel = await open(steps, paid)
-    const chief = await chiefOf(kernel, "clerk")
+    const chief = await createChief(kernel, "clerk")
     const turn = await kernel.start({ content: "Pay", assistantId: chief.id, stream: true })
     const seen: Array<string> = []
     for await (const event of turn.events) seen.push(event._tag)
@@ -98,7 +98,7 @@ describe("an approval inside of a helper", () => {
   it("is decided at the helper's run too; the run above goes on, without a caller", async () => {
     const paid: Array<unknown> = []
     await using kernel = await open([ask("clerk"), pay(), say("No."), say("He refused.")], paid)
-    const chief = await chiefOf(kernel, "clerk")
+    const chief = await createChief(kernel, "clerk")
     const { runId, threadId } = await kernel.send({ content: "Pay", assistantId: chief.id })
     const [waiting] = await kernel.approvals.list()
     if (waiting === undefined) return assert.fail("nothing waits")
@@ -116,7 +116,7 @@ describe("an approval inside of a helper", () => {
     const paid: Array<unknown> = []
     const steps = [ask("desk", "h1"), ask("clerk", "h2"), pay("a"), pay("b"), say("Twice."), say("Up."), say("Done.")]
     await using kernel = await open(steps, paid)
-    const chief = await chiefOf(kernel, "desk", "clerk")
+    const chief = await createChief(kernel, "desk", "clerk")
     const first = await kernel.send({ content: "Pay", assistantId: chief.id })
     const { runId, threadId } = first
     assert.deepStrictEqual(
@@ -147,7 +147,7 @@ describe("an approval inside of a helper", () => {
       say("Done.")
     ]
     await using kernel = await open(steps, paid)
-    const chief = await chiefOf(kernel, "clerk")
+    const chief = await createChief(kernel, "clerk")
     const { runId, threadId, toolCalls } = await kernel.send({
       content: "Pay",
       assistantId: chief.id,
@@ -216,7 +216,7 @@ describe("an approval inside of a helper", () => {
       say("Cancelled, I hear.")
     ]
     await using kernel = await open(steps, paid)
-    const chief = await chiefOf(kernel, "clerk")
+    const chief = await createChief(kernel, "clerk")
     const first = await kernel.send({ content: "Pay", assistantId: chief.id })
     await kernel.cancel(first)
     assert.deepStrictEqual(await statuses(kernel), ["helper CANCELLED", "upper CANCELLED"])
@@ -238,7 +238,7 @@ describe("an approval inside of a helper", () => {
     const paid: Array<unknown> = []
     const steps = [ask("clerk"), pay(), say("It is gone."), ask("clerk"), pay(), say("I am here."), say("It went on.")]
     await using kernel = await open(steps, paid)
-    const chief = await chiefOf(kernel, "clerk")
+    const chief = await createChief(kernel, "clerk")
     const first = await kernel.send({ content: "Pay", assistantId: chief.id })
     const [one] = await kernel.approvals.list()
     await kernel.threads.remove(one?.threadId ?? "")
@@ -260,7 +260,7 @@ describe("an approval inside of a helper", () => {
     const paid: Array<unknown> = []
     const place = await (async () => {
       await using first = await open([ask("clerk"), pay()], paid, { stores, settings })
-      const chief = await chiefOf(first, "clerk")
+      const chief = await createChief(first, "clerk")
       return await first.send({ content: "Pay", assistantId: chief.id })
     })()
     await using next = await open([say("Too late."), say("It expired.")], paid, { stores, settings })
@@ -279,7 +279,7 @@ describe("an approval inside of a helper, in a process that is killed", () => {
     const hosted = [doom.tool(payOut(paid))]
     const steps = [ask("clerk"), pay(), say("Paid."), say("Done.")]
     const dying = await open(steps, paid, { hosted, stores: doom.stores(stores) })
-    const chief = await chiefOf(dying, "clerk")
+    const chief = await createChief(dying, "clerk")
     const { id: threadId } = await dying.threads.create({ assistantId: chief.id })
     return { doom, dying, paid, stores, threadId }
   }

@@ -29,7 +29,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, quiet, runOf, story } from "../support/Story.ts"
+import { failureFrom, quiet, storedRun, story } from "../support/Story.ts"
 import { loopTurn } from "../support/PassTime.ts"
 
 const helper = (assistantId: Colleague["assistantId"], name: string): Colleague => ({
@@ -38,7 +38,7 @@ const helper = (assistantId: Colleague["assistantId"], name: string): Colleague 
   description: `Asks ${name}`
 })
 
-const chiefOf = Effect.fnUntraced(function* (...names: ReadonlyArray<string>) {
+const createChief = Effect.fnUntraced(function* (...names: ReadonlyArray<string>) {
   const assistants = yield* Assistants
   const { id } = yield* assistants.create({ name: "Helper" })
   return yield* assistants.create({ name: "Chief", helpers: names.map((name) => helper(id, name)) })
@@ -73,11 +73,11 @@ describe("helpers", () => {
       [say("word ".repeat(2000)), uses({ inputTokens: 900, outputTokens: 2000 })]
     ],
     Effect.gen(function* () {
-      const chief = yield* chiefOf("a")
+      const chief = yield* createChief("a")
       const reply = yield* Turns.use((turns) => turns.send({ content: "?", assistantId: chief.id }))
       assert.deepInclude(reply.fault, { code: "budget_exceeded" })
       const used = reply.usage.inputTokens + reply.usage.outputTokens
-      const run = yield* runOf(reply)
+      const run = yield* storedRun(reply)
       assert.deepStrictEqual(run.usage, reply.usage)
       assert.isBelow(used, 5000)
     }),
@@ -94,7 +94,7 @@ describe("helpers", () => {
       )
     ],
     Effect.gen(function* () {
-      const chief = yield* chiefOf("a", "b", "c")
+      const chief = yield* createChief("a", "b", "c")
       const turns = yield* Turns
       const turn = yield* Effect.forkChild(turns.send({ content: "?", assistantId: chief.id }), {
         startImmediately: true
@@ -105,7 +105,7 @@ describe("helpers", () => {
       yield* TestClock.adjust("1 minute")
       const reply = yield* Fiber.join(turn)
       assert.deepInclude(reply.fault, { code: "budget_exceeded" })
-      const { usage } = yield* runOf(reply)
+      const { usage } = yield* storedRun(reply)
       const used = usage.inputTokens + usage.outputTokens
       // Each of the three counts its text in pieces.
       assert.isBelow(used, 4000 + 4 * 100)
@@ -118,7 +118,7 @@ describe("helpers", () => {
     "that work at the same time make 64 model calls together, and each of them can answer",
     [],
     Effect.gen(function* () {
-      const chief = yield* chiefOf("a", "b", "c")
+      const chief = yield* createChief("a", "b", "c")
       const assistants = yield* Assistants
       const below = yield* assistants.create({ name: "Below" })
       for (const { assistantId } of chief.helpers) {
@@ -144,8 +144,8 @@ describe("helpers", () => {
     "that have the name of a tool of the host are refused as the owner's mistake",
     [],
     Effect.gen(function* () {
-      const chief = yield* chiefOf("clock")
-      const error = yield* failureOf(Turns.use((turns) => turns.send({ content: "?", assistantId: chief.id })))
+      const chief = yield* createChief("clock")
+      const error = yield* failureFrom(Turns.use((turns) => turns.send({ content: "?", assistantId: chief.id })))
       assert.deepInclude(error, { _tag: "TurnRefused", part: "helpers", reason: "invalid" })
     }),
     {
@@ -177,7 +177,7 @@ const vendor = (asked: Array<string>): Provider => ({
   }
 })
 
-const kernelOf = (doom: Crash.Doom, state: InMemory.State, asked: Array<string>) =>
+const kernelLayer = (doom: Crash.Doom, state: InMemory.State, asked: Array<string>) =>
   Helpers.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(doom.stores(InMemory.layerFrom(state))),
@@ -193,9 +193,9 @@ const live = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
   const asked: Array<string> = []
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
-  const services = yield* Layer.buildWithScope(kernelOf(doom, state, asked), scope)
+  const services = yield* Layer.buildWithScope(kernelLayer(doom, state, asked), scope)
   const begin = Effect.gen(function* () {
-    const chief = yield* chiefOf("a")
+    const chief = yield* createChief("a")
     return (yield* Assistants.use((assistants) => assistants.createThread(chief.id, null))).id
   })
   const threadId = yield* Effect.provideContext(begin, services)
@@ -209,7 +209,7 @@ const live = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
 })
 
 /** The runs of a thread and of the threads of its helpers, each with its status. */
-const statusesOf = Effect.fnUntraced(function* (threadId: ThreadId) {
+const chiefAndHelperRuns = Effect.fnUntraced(function* (threadId: ThreadId) {
   const runs = yield* RunStore
   const all = yield* Threads.use((threads) => threads.list({ page: firstPage, includeMessages: false }))
   const lists = yield* Effect.forEach(all, ({ thread }) => runs.list(thread.id, { limit: 10 }))
@@ -236,10 +236,10 @@ describe("a process that dies while a helper is asked", () => {
           if (doom.isDead()) deaths++
           const nextScope = yield* Scope.make()
           const again: Array<string> = []
-          const next = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), state, again), nextScope)
+          const next = yield* Layer.buildWithScope(kernelLayer(yield* Crash.make(), state, again), nextScope)
           yield* TestClock.adjust("60 seconds")
           yield* Effect.gen(function* () {
-            const { chief, helpers } = yield* statusesOf(threadId)
+            const { chief, helpers } = yield* chiefAndHelperRuns(threadId)
             for (const { status } of [...chief, ...helpers])
               assert.include(["COMPLETED", "FAILED"], status, `write ${at}`)
             assert.isAtMost(helpers.length, 1)

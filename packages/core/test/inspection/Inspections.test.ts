@@ -18,7 +18,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { failureOf, quiet, story } from "../support/Story.ts"
+import { failureFrom, quiet, story } from "../support/Story.ts"
 
 const inspections = Effect.provide(Inspections, Inspections.layer())
 
@@ -179,9 +179,9 @@ describe("the inspection of a run", () => {
       const { steps } = yield* inspect(threadId, runId)
       assert.strictEqual(steps.at(-1)?.kind, "model")
       assert.isNotNull(steps.at(-1)?.endedAt ?? null)
-      const elsewhere = yield* failureOf(inspect(yield* newId(ThreadId), runId))
+      const elsewhere = yield* failureFrom(inspect(yield* newId(ThreadId), runId))
       assert.instanceOf(elsewhere, RunNotFound)
-      assert.instanceOf(yield* failureOf(Principal.provide("bob")(inspect(threadId, runId))), RunNotFound)
+      assert.instanceOf(yield* failureFrom(Principal.provide("bob")(inspect(threadId, runId))), RunNotFound)
     })
   )
 })

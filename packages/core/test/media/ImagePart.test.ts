@@ -43,7 +43,7 @@ const story = (
 const resultsIn = (request: ChatRequest): ReadonlyArray<string> =>
   request.messages.flatMap((message) => (message.role === "tool" ? [message.output] : []))
 
-const toolOf = (request: ChatRequest) => request.tools.find(({ name }) => name === "generate_image")
+const imageTool = (request: ChatRequest) => request.tools.find(({ name }) => name === "generate_image")
 
 /** The model calls the tool, and then looks at the result. */
 const paintsOnce = (args: Record<string, unknown>, check: (result: string) => void): ReadonlyArray<ScriptStep> => [
@@ -51,7 +51,7 @@ const paintsOnce = (args: Record<string, unknown>, check: (result: string) => vo
   [expect((request) => check(resultsIn(request).at(-1) ?? "")), say("Here it is.")]
 ]
 
-const documentsOf = (threadId: Parameters<typeof Threads.Service.get>[0]) =>
+const documentsIn = (threadId: Parameters<typeof Threads.Service.get>[0]) =>
   DocumentStore.use((store) => store.list({ threadId }, { skip: 0, limit: 100 }))
 
 const described = {
@@ -66,7 +66,7 @@ const described = {
   }
 }
 
-const refusalOf = (image: object) =>
+const refusedPaths = (image: object) =>
   Effect.gen(function* () {
     const refused = yield* Effect.flip((yield* Turns).send({ content: "Hi", options: { image: { ...image } } }))
     if (!(refused instanceof TurnRefused)) throw refused
@@ -87,7 +87,7 @@ describe("generate_image", () => {
         const [made, ...others] = mediaIn(reply.supplements["image"])
         assert.deepStrictEqual(others, [])
         assert.deepStrictEqual(told?.data, made)
-        const [document] = yield* documentsOf(reply.threadId)
+        const [document] = yield* documentsIn(reply.threadId)
         assert.strictEqual(document?.id, made?.documentId)
         assert.deepInclude(document, { mimeType: "image/png", status: "completed", size: 9 })
         assert.deepInclude(asked[0], { provider: "painter", model: "oil", prompt: "A fox", inputs: [], options: {} })
@@ -116,7 +116,7 @@ describe("generate_image", () => {
       steps: [
         [
           expect((request) => {
-            const properties = toolOf(request)?.parameters?.["properties"]
+            const properties = imageTool(request)?.parameters?.["properties"]
             assert.deepStrictEqual(Object.keys(Object(properties)), ["prompt", "input_document_ids", "n", "seed"])
             assert.deepInclude(Object(properties), { n: { type: "integer", minimum: 1, maximum: 2 } })
           }),
@@ -196,7 +196,7 @@ describe("generate_image", () => {
         const reply = yield* (yield* Turns).send({ content: "Paint two.", options: withImages() })
         const made = mediaIn(reply.supplements["image"])
         assert.strictEqual(new Set(made.map(({ documentId }) => documentId)).size, 2)
-        assert.strictEqual((yield* documentsOf(reply.threadId)).length, 2)
+        assert.strictEqual((yield* documentsIn(reply.threadId)).length, 2)
         assert.closeTo(reply.usage.costUsd ?? 0, 2 * cost + 1, 1e-9)
       })
   )
@@ -230,7 +230,7 @@ describe("generate_image", () => {
           const reply = yield* (yield* Turns).send({ content: "Paint.", options: withImages() })
           assert.strictEqual(reply.status, "COMPLETED")
           assert.deepStrictEqual(mediaIn(reply.supplements["image"]), [])
-          assert.deepStrictEqual(yield* documentsOf(reply.threadId), [])
+          assert.deepStrictEqual(yield* documentsIn(reply.threadId), [])
         })
     )
   }
@@ -318,7 +318,7 @@ describe("generate_image", () => {
         const { status, supplements } = yield* Fiber.join(reply)
         assert.strictEqual(status, "COMPLETED")
         assert.lengthOf(mediaIn(supplements["image"]), 1)
-        assert.lengthOf(yield* documentsOf(turn.threadId), 1)
+        assert.lengthOf(yield* documentsIn(turn.threadId), 1)
         assert.lengthOf(asked, 1)
       })
   )
@@ -350,11 +350,11 @@ describe("generate_image", () => {
     { steps: [], describe: () => described },
     () =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(yield* refusalOf({}), ["provider", "model"])
-        assert.deepStrictEqual(yield* refusalOf({ provider: "scripted", model: "oil" }), ["provider"])
-        assert.deepStrictEqual(yield* refusalOf({ provider: "painter", model: "oil", config: [] }), ["config"])
+        assert.deepStrictEqual(yield* refusedPaths({}), ["provider", "model"])
+        assert.deepStrictEqual(yield* refusedPaths({ provider: "scripted", model: "oil" }), ["provider"])
+        assert.deepStrictEqual(yield* refusedPaths({ provider: "painter", model: "oil", config: [] }), ["config"])
         const config = { n: 9, quality: "high", mood: "blue", aspect_ratio: "1:1" }
-        assert.deepStrictEqual(yield* refusalOf({ provider: "painter", model: "oil", config }), [
+        assert.deepStrictEqual(yield* refusedPaths({ provider: "painter", model: "oil", config }), [
           "config.n",
           "config.quality",
           "config.mood"
@@ -375,7 +375,7 @@ describe("pictures that a conversation's model makes by itself", () => {
         assert.deepInclude(reply, { status: "COMPLETED", content: "" })
         const [made] = mediaIn(reply.supplements["image"])
         assert.deepInclude(made, { mediaType: "image", mimeType: "image/png" })
-        assert.strictEqual((yield* documentsOf(reply.threadId))[0]?.id, made?.documentId)
+        assert.strictEqual((yield* documentsIn(reply.threadId))[0]?.id, made?.documentId)
         yield* turns.send({ content: "Nice?", threadId: reply.threadId })
         const roles = later?.messages.map(({ role }) => role)
         assert.strictEqual(roles?.at(0), "user")
@@ -395,7 +395,7 @@ describe("pictures that a conversation's model makes by itself", () => {
     () =>
       Effect.gen(function* () {
         const reply = yield* (yield* Turns).send({ content: "Draw.", options: withImages() })
-        const documents = yield* documentsOf(reply.threadId)
+        const documents = yield* documentsIn(reply.threadId)
         const ids = mediaIn(reply.supplements["image"]).map(({ documentId }) => documentId)
         assert.deepStrictEqual(
           ids,

@@ -110,7 +110,7 @@ const keptIn = (threadId: string, part: string) =>
       messages.map((message) => readSupplement(message, part)?.value ?? null).filter((each) => each !== null)
   )
 
-const documentsOf = (threadId: string) =>
+const documentsIn = (threadId: string) =>
   DocumentStore.use((store) => store.list({ threadId: ThreadId.make(threadId) }, firstPage))
 
 describe("a voice session with images", () => {
@@ -127,7 +127,7 @@ describe("a voice session with images", () => {
       yield* client.next("ToolCompleted")
       yield* client.next("ResponseDone")
       yield* leave(client)
-      const [document] = yield* documentsOf(threadId)
+      const [document] = yield* documentsIn(threadId)
       const medium = {
         documentId: document?.id,
         mediaType: "image",
@@ -154,7 +154,7 @@ describe("a voice session with images", () => {
       yield* client.next("ResponseDone")
       yield* leave(client)
       assert.match((yield* outputs)[0] ?? "", /not enough credit/u)
-      assert.deepStrictEqual(yield* documentsOf(threadId), [])
+      assert.deepStrictEqual(yield* documentsIn(threadId), [])
     })
   )
 })
@@ -174,7 +174,7 @@ describe("a voice session with videos", () => {
       const { media } = yield* client.next("MediaGenerated")
       yield* client.next("ToolCompleted")
       yield* leave(client)
-      const [document] = yield* documentsOf(threadId)
+      const [document] = yield* documentsIn(threadId)
       assert.deepInclude(media[0], { documentId: document?.id, mediaType: "video", mimeType: "video/mp4" })
       assert.deepStrictEqual<unknown>((yield* keptIn(threadId, "video")).flatMap(mediaIn), media)
       assert.deepStrictEqual(yield* charges, [["video", 0.25]])
@@ -224,9 +224,9 @@ describe("a voice session with videos", () => {
       yield* TestClock.adjust("7 seconds")
       yield* leave(client)
       yield* TestClock.adjust("30 minutes")
-      assert.deepStrictEqual([yield* documentsOf(threadId), yield* charges], [[], []])
+      assert.deepStrictEqual([yield* documentsIn(threadId), yield* charges], [[], []])
       yield* TestClock.adjust("40 minutes")
-      assert.lengthOf(yield* documentsOf(threadId), 1)
+      assert.lengthOf(yield* documentsIn(threadId), 1)
       assert.deepStrictEqual(yield* charges, [["video", 0.25]])
       assert.strictEqual(later.orders.length, 1)
     })
@@ -245,7 +245,7 @@ describe("a voice session with videos", () => {
       yield* client.next("ToolCompleted")
       yield* leave(client)
       yield* TestClock.adjust("2 hours")
-      assert.lengthOf(yield* documentsOf(threadId), 1)
+      assert.lengthOf(yield* documentsIn(threadId), 1)
       assert.deepStrictEqual(yield* charges, [["video", 0.25]])
       assert.deepStrictEqual([done.orders.length, done.downloads()], [1, 1])
     })

@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { callOnce, jobsOf, knownModel, toolResultsIn, turnWith, videoStory, wishes } from "../support/VideoRoom.ts"
-import { runOf, tags } from "../support/Story.ts"
+import { callOnce, videoJobsIn, knownModel, toolResultsIn, turnWith, videoStory, wishes } from "../support/VideoRoom.ts"
+import { storedRun, tags } from "../support/Story.ts"
 
 const storyWith = (
   title: string,
@@ -26,7 +26,7 @@ const storyWith = (
   videoStory(title, { steps: callOnce(), ...options, studio, asked }, body({ studio, asked }))
 }
 
-const refusalOf = (options: Schema.JsonObject) =>
+const refusalFor = (options: Schema.JsonObject) =>
   Effect.flip(Turns.use((turns) => turns.start({ content: "A video, please.", options })))
 
 const resultIn = (asked: ReadonlyArray<ChatRequest>): Record<string, string> => {
@@ -36,7 +36,7 @@ const resultIn = (asked: ReadonlyArray<ChatRequest>): Record<string, string> => 
 
 const errorIn = (asked: ReadonlyArray<ChatRequest>): string => resultIn(asked)["error"] ?? ""
 
-const documentsOf = (threadId: ThreadId) => DocumentStore.use((store) => store.list({ threadId }, firstPage))
+const documentsIn = (threadId: ThreadId) => DocumentStore.use((store) => store.list({ threadId }, firstPage))
 
 const chargesToday = UsageLedger.use((ledger) =>
   Effect.map(ledger.recent(firstPage), ({ days }) =>
@@ -105,10 +105,10 @@ describe("enabling the tool", () => {
     {},
     () =>
       Effect.gen(function* () {
-        assert.deepInclude(yield* refusalOf(wishes("acme/other")), { reason: "not_found" })
+        assert.deepInclude(yield* refusalFor(wishes("acme/other")), { reason: "not_found" })
         const other = { video: { provider: "scripted", model: "acme/clip" } }
-        assert.deepInclude(yield* refusalOf(other), { reason: "invalid" })
-        assert.deepInclude(yield* refusalOf({ video: {} }), { reason: "invalid" })
+        assert.deepInclude(yield* refusalFor(other), { reason: "invalid" })
+        assert.deepInclude(yield* refusalFor({ video: {} }), { reason: "invalid" })
       }),
     { steps: [] }
   )
@@ -118,7 +118,7 @@ describe("enabling the tool", () => {
     { listFails: "connection" },
     () =>
       Effect.gen(function* () {
-        assert.deepInclude(yield* refusalOf(wishes()), { reason: "provider_failed" })
+        assert.deepInclude(yield* refusalFor(wishes()), { reason: "provider_failed" })
       }),
     { steps: [] }
   )
@@ -133,7 +133,7 @@ describe("a clip", () => {
         const { events, reply, turn } = yield* turnWith()
         assert.strictEqual(reply.content, "Done.")
         assert.strictEqual(studio.orders.length, 1)
-        const [document] = yield* documentsOf(turn.threadId)
+        const [document] = yield* documentsIn(turn.threadId)
         if (document === undefined) throw new Error("There is no document.")
         const medium = {
           documentId: document.id,
@@ -165,7 +165,7 @@ describe("a clip", () => {
           ["video", "acme/clip", 0.42],
           ["chat", "scripted-model", null]
         ])
-        assert.deepStrictEqual(yield* jobsOf(turn.threadId), [
+        assert.deepStrictEqual(yield* videoJobsIn(turn.threadId), [
           { job_id: "job-1", run_id: turn.runId, model: "acme/clip", status: "completed", cost_usd: 0.42 }
         ])
       })
@@ -180,7 +180,7 @@ describe("a clip", () => {
         const { reply, turn } = yield* turnWith({ options })
         assert.deepStrictEqual((yield* chargesToday)[0], ["video", "acme/known", null])
         assert.isNull(reply.usage.costUsd)
-        assert.deepInclude((yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>, {
+        assert.deepInclude((yield* videoJobsIn(turn.threadId)) as ReadonlyArray<unknown>, {
           job_id: "job-1",
           run_id: turn.runId,
           model: "acme/known",
@@ -229,7 +229,7 @@ describe("a clip", () => {
         const { reply, turn } = yield* turnWith()
         assert.strictEqual(studio.orders.length, 2)
         assert.strictEqual(mediaIn(reply.supplements["video"]).length, 2)
-        const jobs = (yield* jobsOf(turn.threadId)) as ReadonlyArray<{ readonly status: string }>
+        const jobs = (yield* videoJobsIn(turn.threadId)) as ReadonlyArray<{ readonly status: string }>
         assert.deepStrictEqual(
           jobs.map(({ status }) => status),
           ["completed", "completed"]
@@ -253,7 +253,7 @@ describe("waiting", () => {
         const result = resultIn(asked)
         assert.deepInclude(result, { status: "timed_out", job_id: "job-1" })
         assert.match(result["message"] ?? "", /may still be making it/u)
-        assert.deepInclude((yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>, {
+        assert.deepInclude((yield* videoJobsIn(turn.threadId)) as ReadonlyArray<unknown>, {
           job_id: "job-1",
           run_id: turn.runId,
           model: "acme/clip",
@@ -276,7 +276,7 @@ describe("waiting", () => {
       Effect.gen(function* () {
         const turn = yield* (yield* Turns).start({ content: "x", options: wishes(), stream: true })
         yield* TestClock.adjust("1 second")
-        assert.deepStrictEqual(yield* jobsOf(turn.threadId), [
+        assert.deepStrictEqual(yield* videoJobsIn(turn.threadId), [
           { job_id: "job-1", run_id: turn.runId, model: "acme/clip", status: "pending", cost_usd: null }
         ])
         assert.strictEqual(studio.looks(), 0)
@@ -321,7 +321,7 @@ describe("waiting", () => {
           assert.strictEqual(result["provider_message"], status === "failed" ? "the prompt is not allowed" : undefined)
           assert.strictEqual(studio.orders.length, 1)
           assert.strictEqual(studio.downloads(), 0)
-          assert.deepStrictEqual(yield* documentsOf(turn.threadId), [])
+          assert.deepStrictEqual(yield* documentsIn(turn.threadId), [])
           assert.notInclude(tags(events), "PartTold")
           // A job that ended without a cost costs nothing; of one that may go on nobody knows.
           const isOver = status === "failed" || status === "cancelled" || status === "expired"
@@ -344,9 +344,9 @@ describe("waiting", () => {
         const looks = studio.looks()
         yield* turns.cancel(turn.threadId, turn.runId)
         yield* TestClock.adjust("10 minutes")
-        assert.strictEqual((yield* runOf(turn)).status, "CANCELLED")
+        assert.strictEqual((yield* storedRun(turn)).status, "CANCELLED")
         assert.strictEqual(studio.looks(), looks)
-        const [job] = (yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>
+        const [job] = (yield* videoJobsIn(turn.threadId)) as ReadonlyArray<unknown>
         assert.deepInclude(job, { status: "in_progress", cost_usd: null })
         assert.deepStrictEqual((yield* chargesToday)[0], ["video", "acme/clip", null])
       }),
@@ -362,14 +362,14 @@ describe("waiting", () => {
         const turn = yield* turns.start({ content: "x", options: wishes(), stream: true })
         yield* TestClock.adjust("1 second")
         assert.strictEqual(studio.orders.length, 1)
-        const [ordering] = (yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>
+        const [ordering] = (yield* videoJobsIn(turn.threadId)) as ReadonlyArray<unknown>
         assert.deepInclude(ordering, { job_id: null, run_id: turn.runId, status: "ordering", cost_usd: null })
         yield* turns.cancel(turn.threadId, turn.runId)
         yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* runOf(turn)).status, "CANCELLED")
+        assert.strictEqual((yield* storedRun(turn)).status, "CANCELLED")
         yield* studio.release
         yield* TestClock.adjust("1 second")
-        const [job, ...others] = (yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>
+        const [job, ...others] = (yield* videoJobsIn(turn.threadId)) as ReadonlyArray<unknown>
         assert.deepInclude(job, { job_id: "job-1", status: "pending" })
         assert.deepStrictEqual(others, [])
         assert.strictEqual(studio.looks(), 0)
@@ -408,7 +408,7 @@ describe("a failed turn", () => {
             assert.deepInclude(end, { code: "rate_limited", retryable: false })
             assert.match(end.error, /tools had been called.*Look at the thread before you send the message again/su)
           }
-          assert.strictEqual((yield* documentsOf(first.turn.threadId)).length, 1)
+          assert.strictEqual((yield* documentsIn(first.turn.threadId)).length, 1)
           assert.strictEqual(studio.orders.length, 1)
         }),
       {
@@ -532,7 +532,7 @@ describe("a hostile provider", () => {
           const error = errorIn(asked)
           assert.match(error, words)
           assert.match(error, /made and may have been charged/u)
-          assert.deepStrictEqual(yield* documentsOf(turn.threadId), [])
+          assert.deepStrictEqual(yield* documentsIn(turn.threadId), [])
           assert.deepStrictEqual((yield* chargesToday)[0], ["video", "acme/clip", 0.25])
           assert.strictEqual(studio.orders.length, 1)
         }),
@@ -576,7 +576,7 @@ describe("a hostile provider", () => {
       () =>
         Effect.gen(function* () {
           const { turn } = yield* turnWith()
-          const jobs = (yield* jobsOf(turn.threadId)) as ReadonlyArray<object>
+          const jobs = (yield* videoJobsIn(turn.threadId)) as ReadonlyArray<object>
           assert.strictEqual(jobs.length, rows.length)
           for (const [index, row] of rows.entries()) assert.deepInclude(jobs[index], row)
         })

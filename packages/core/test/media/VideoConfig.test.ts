@@ -14,7 +14,7 @@ const nothingKnown = videoAbilities(describeModel({ name: "acme/clip", ...video 
 const withDetails = (details: Schema.JsonObject, more: object = {}) =>
   videoAbilities(describeModel({ name: "m", ...video, ...more, details }))
 
-const problemsOf = (config: Schema.Json, abilities = known): ReadonlyArray<string> => {
+const problemPaths = (config: Schema.Json, abilities = known): ReadonlyArray<string> => {
   const { options, problems } = readVideoOptions(config)
   return [...problems, ...refusedOptions(options, abilities)].map(({ path }) => path.join("."))
 }
@@ -30,8 +30,8 @@ describe("video_config", () => {
   }
 
   it("takes every option that the model has", () => {
-    assert.deepStrictEqual(problemsOf(good), [])
-    assert.deepStrictEqual(problemsOf({ size: "1280x720" }), [])
+    assert.deepStrictEqual(problemPaths(good), [])
+    assert.deepStrictEqual(problemPaths({ size: "1280x720" }), [])
   })
 
   it("nulls are options that were left out", () => {
@@ -39,7 +39,7 @@ describe("video_config", () => {
       options: { provider: { sort: "price" } },
       problems: []
     })
-    assert.deepStrictEqual(problemsOf({ size: "1280x720", resolution: null }), [])
+    assert.deepStrictEqual(problemPaths({ size: "1280x720", resolution: null }), [])
   })
 
   for (const [title, config, places] of [
@@ -62,7 +62,7 @@ describe("video_config", () => {
     ["no object", "5 seconds", [""]],
     ["a list", [], [""]]
   ] as const) {
-    it(`refuses ${title}`, () => assert.deepStrictEqual(problemsOf(config), places))
+    it(`refuses ${title}`, () => assert.deepStrictEqual(problemPaths(config), places))
   }
 
   it("finds every problem, of names, types, combinations and the model", () => {
@@ -76,31 +76,34 @@ describe("video_config", () => {
       provider: { options: {}, zdr: true }
     }
     assert.sameMembers(
-      [...problemsOf(config)],
+      [...problemPaths(config)],
       ["style", "provider.options", "provider.zdr", "seed", "size", "duration", "upscale_factor"]
     )
   })
 
   it("what the catalogue does not know is passed on", () => {
     const config = { duration: 7, resolution: "8K", aspect_ratio: "1:1", generate_audio: true, seed: 3 }
-    assert.deepStrictEqual(problemsOf(config, nothingKnown), [])
-    assert.deepStrictEqual(problemsOf({ size: "1x1" }, nothingKnown), [])
+    assert.deepStrictEqual(problemPaths(config, nothingKnown), [])
+    assert.deepStrictEqual(problemPaths({ size: "1x1" }, nothingKnown), [])
   })
 
   it("null of upscale_factor and creativity is no advertisement", () => {
-    assert.deepStrictEqual(problemsOf({ upscale_factor: 2, creativity: 1 }, nothingKnown), [
+    assert.deepStrictEqual(problemPaths({ upscale_factor: 2, creativity: 1 }, nothingKnown), [
       "upscale_factor",
       "creativity"
     ])
     const upscaler = withDetails({ upscale_factor: { min: 1, max: 4 }, creativity: [0, 1] })
-    assert.deepStrictEqual(problemsOf({ upscale_factor: 2, creativity: 1 }, upscaler), [])
-    assert.deepStrictEqual(problemsOf({ upscale_factor: 5, creativity: 3 }, upscaler), ["upscale_factor", "creativity"])
+    assert.deepStrictEqual(problemPaths({ upscale_factor: 2, creativity: 1 }, upscaler), [])
+    assert.deepStrictEqual(problemPaths({ upscale_factor: 5, creativity: 3 }, upscaler), [
+      "upscale_factor",
+      "creativity"
+    ])
   })
 
   it("sound and seed are refused where the model has none, and silence is not", () => {
     const mute = withDetails({ generate_audio: false, seed: false })
-    assert.deepStrictEqual(problemsOf({ generate_audio: true, seed: 1 }, mute), ["generate_audio", "seed"])
-    assert.deepStrictEqual(problemsOf({ generate_audio: false }, mute), [])
+    assert.deepStrictEqual(problemPaths({ generate_audio: true, seed: 1 }, mute), ["generate_audio", "seed"])
+    assert.deepStrictEqual(problemPaths({ generate_audio: false }, mute), [])
   })
 
   it("a price is known where the catalogue and the options tell it", () => {
@@ -111,7 +114,7 @@ describe("video_config", () => {
   })
 })
 
-const parametersOf = (abilities = known, config: Parameters<typeof videoToolFor>[1] = {}) => {
+const parameterNames = (abilities = known, config: Parameters<typeof videoToolFor>[1] = {}) => {
   const parameters = videoToolFor(abilities, config).parameters ?? {}
   const { properties } = parameters
   return typeof properties === "object" && properties !== null ? Object.keys(properties).toSorted() : []
@@ -124,8 +127,8 @@ const clip = "input_video_document_id"
 
 describe("generate_video is shown to the model", () => {
   it("as far as the entry allows", () => {
-    assert.deepStrictEqual(parametersOf(), [...everyOption, ...frames, reference, "prompt"].toSorted())
-    assert.deepStrictEqual(parametersOf(nothingKnown), [...everyOption, ...frames, reference, "prompt"].toSorted())
+    assert.deepStrictEqual(parameterNames(), [...everyOption, ...frames, reference, "prompt"].toSorted())
+    assert.deepStrictEqual(parameterNames(nothingKnown), [...everyOption, ...frames, reference, "prompt"].toSorted())
     const poor = withDetails(
       {
         supported_durations: [],
@@ -138,12 +141,12 @@ describe("generate_video is shown to the model", () => {
       },
       { supportsVision: true }
     )
-    assert.deepStrictEqual(parametersOf(poor), ["input_image_document_id", reference, "prompt"])
+    assert.deepStrictEqual(parameterNames(poor), ["input_image_document_id", reference, "prompt"])
     const blind = withDetails({}, { supportsVision: false })
-    assert.deepStrictEqual(parametersOf(blind), [...everyOption, "prompt"].toSorted())
+    assert.deepStrictEqual(parameterNames(blind), [...everyOption, "prompt"].toSorted())
     const seeing = withDetails({}, { supportsVision: false, supportsVideoInput: true })
-    assert.deepStrictEqual(parametersOf(seeing), [...everyOption, reference, clip, "prompt"].toSorted())
-    assert.includeMembers(parametersOf(withDetails({ upscale_factor: { min: 1, max: 2 }, creativity: [1] })), [
+    assert.deepStrictEqual(parameterNames(seeing), [...everyOption, reference, clip, "prompt"].toSorted())
+    assert.includeMembers(parameterNames(withDetails({ upscale_factor: { min: 1, max: 2 }, creativity: [1] })), [
       "upscale_factor",
       "creativity"
     ])
@@ -156,14 +159,14 @@ describe("generate_video is shown to the model", () => {
   })
 
   it("without what video_config fixes, and what that excludes", () => {
-    assert.notIncludeMembers(parametersOf(known, { duration: 5, seed: 1 }), ["duration", "seed"])
-    const sized = parametersOf(known, { size: "1280x720" })
+    assert.notIncludeMembers(parameterNames(known, { duration: 5, seed: 1 }), ["duration", "seed"])
+    const sized = parameterNames(known, { size: "1280x720" })
     for (const name of ["size", "resolution", "aspect_ratio"]) assert.notInclude(sized, name)
-    assert.notInclude(parametersOf(known, { resolution: "720p" }), "size")
-    assert.include(parametersOf(known, { resolution: "720p" }), "aspect_ratio")
+    assert.notInclude(parameterNames(known, { resolution: "720p" }), "size")
+    assert.include(parameterNames(known, { resolution: "720p" }), "aspect_ratio")
   })
 
-  it("and never with routing", () => assert.notInclude(parametersOf(nothingKnown), "provider"))
+  it("and never with routing", () => assert.notInclude(parameterNames(nothingKnown), "provider"))
 })
 
 const prompt = "A boat"

@@ -75,7 +75,7 @@ const makeDoom = (at: number) => {
 
 type Doom = ReturnType<typeof makeDoom>
 
-const storesOf = ({ mortal }: Doom, state: InMemory.State): Layer.Layer<InMemory.Stores> =>
+const mortalStores = ({ mortal }: Doom, state: InMemory.State): Layer.Layer<InMemory.Stores> =>
   Layer.mergeAll(
     Layer.effect(AssistantStore, AssistantStore.useSync(mortal)),
     Layer.effect(BlobStore, BlobStore.useSync(mortal)),
@@ -103,7 +103,7 @@ const openProcess = Effect.fnUntraced(function* (
     steps: callOnce(),
     studio: { ...studio, provider },
     settings: { reattach },
-    stores: storesOf(doom, state)
+    stores: mortalStores(doom, state)
   })
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(Layer.merge(room, quiet), scope)

@@ -57,14 +57,14 @@ describe("a video job", () => {
   const Sights = Schema.Literals(["pending", "in_progress", "fault", "unknown"])
   type Look = { readonly observation: typeof Sights.Type; readonly asked: number | null }
 
-  const observationOf = ({ asked, observation }: Look): Observation => {
+  const observationFrom = ({ asked, observation }: Look): Observation => {
     if (observation === "fault") return unseen(true, asked ?? undefined)
     return observation === "unknown" ? unknown : seen(observation, asked)
   }
 
   /** Goes through the looks, again and again, until the job has ended. Without assertions: there are thousands of turns in each run. */
   const waited = (looks: ReadonlyArray<Look>) => {
-    const observations = looks.map(observationOf)
+    const observations = looks.map(observationFrom)
     let age = 0
     let shortest = Number.POSITIVE_INFINITY
     for (let turns = 0; ; turns++) {

@@ -48,7 +48,7 @@ const asked: ExtractionCase = {
 const add = (text: string, fields: object = {}) =>
   ({ op: "ADD", text, message: 1, quote: "I moved to Bergen", ...fields }) as const
 
-const outcomeOf = (operation: object) => {
+const checkOutcome = (operation: object) => {
   const read = Option.getOrThrow(readOperations(JSON.stringify({ operations: [operation] })))
   const { operations, refused } = checkOperations(asked, read)
   return operations.length === 1 ? "accepted" : (refused[0] ?? "ignored")
@@ -89,7 +89,7 @@ describe("an operation", () => {
     ["a removal without a quote", { op: "DELETE", target: 2 }, "not_said"],
     ["nothing to do", { op: "NONE", target: 1 }, "ignored"]
   ])("with %s", (_, operation, expected) => {
-    assert.strictEqual(outcomeOf(operation), expected)
+    assert.strictEqual(checkOutcome(operation), expected)
   })
 
   it("changes a memory once, and no more than twenty of them are taken", () => {
@@ -118,7 +118,7 @@ describe("an answer of the model", () => {
 
   const bergen = '{"op": "ADD", "text": "The user lives in Bergen.", "message": 1, "quote": "I moved to Bergen"}'
   const tea = '{"op": "DELETE", "target": 2, "message": 1, "quote": "forget that I like tea"}'
-  const resultOf = (text: string) => {
+  const checkedOps = (text: string) => {
     const { operations, refused } = checkOperations(asked, Option.getOrThrow(readOperations(text)))
     return { ops: operations.map(({ op }) => op), refused }
   }
@@ -134,7 +134,7 @@ describe("an answer of the model", () => {
     ["a needless operation", `{"operations": [${bergen}, {"op": "NOOP"}, ${tea}]}`],
     ["an end that is missing", `{"operations": [${bergen}, ${tea}, {"op": "ADD", "text": "The us`]
   ])("is read whole with %s", (_, text) => {
-    assert.deepStrictEqual(resultOf(text), { ops: ["ADD", "DELETE"], refused: [] })
+    assert.deepStrictEqual(checkedOps(text), { ops: ["ADD", "DELETE"], refused: [] })
   })
 
   it.each([
@@ -146,14 +146,14 @@ describe("an answer of the model", () => {
     ["null", "null"],
     ["a list", "[]"]
   ])("loses only the entry with %s", (_, wrong) => {
-    assert.deepStrictEqual(resultOf(`{"operations": [${bergen}, ${wrong}, ${tea}]}`), {
+    assert.deepStrictEqual(checkedOps(`{"operations": [${bergen}, ${wrong}, ${tea}]}`), {
       ops: ["ADD", "DELETE"],
       refused: ["unreadable"]
     })
   })
 
   it("takes one operation without a list", () => {
-    assert.deepStrictEqual(resultOf(bergen), { ops: ["ADD"], refused: [] })
+    assert.deepStrictEqual(checkedOps(bergen), { ops: ["ADD"], refused: [] })
   })
 })
 
@@ -184,7 +184,7 @@ describe("what the model is asked", () => {
 
 describe("the sentences around a quote", () => {
   const text = "It was cold. I moved to Bergen! My sister stayed. We call each other."
-  const saidOf = (quote: string) => {
+  const sentencesAround = (quote: string) => {
     const message = { role: "user", text, saidAt: day } as const
     const read = Option.getOrThrow(readOperations(JSON.stringify([add("The user lives in Bergen.", { quote })])))
     const [operation] = checkOperations({ ...asked, messages: [message] }, read).operations
@@ -199,7 +199,7 @@ describe("the sentences around a quote", () => {
     ["call each other", "We call each other."],
     [text, text]
   ])("of %s are whole, and no others", (quote, expected) => {
-    assert.deepStrictEqual(saidOf(quote), { text: expected, at: day })
+    assert.deepStrictEqual(sentencesAround(quote), { text: expected, at: day })
   })
 })
 

@@ -65,14 +65,14 @@ export const remembered = Effect.fnUntraced(function* (assistantId: AssistantId)
   return (yield* (yield* Memories).list(assistantId, null)).memories.map(({ content }) => content)
 })
 
-export const operationOf = Effect.fnUntraced(function* (reply: { readonly runId: RunId }) {
+export const memoryOperation = Effect.fnUntraced(function* (reply: { readonly runId: RunId }) {
   return Option.getOrThrow(yield* (yield* Memories).operation(reply.runId))
 })
 
 export type Body = Effect.Effect<void, unknown, Services | Principal | Scope.Scope>
 
 /** What a model was asked, without its instructions. */
-export const askedOf = (request: ChatRequest | undefined): string =>
+export const askedText = (request: ChatRequest | undefined): string =>
   (request?.messages ?? [])
     .flatMap((message) => {
       if (message.role === "tool") return [message.output]

@@ -143,16 +143,16 @@ describe("the embedding model", () => {
     const answering = (...vectors: ReadonlyArray<ReadonlyArray<number>>) =>
       recording(() => Effect.succeed({ vectors: vectors.map((vector) => Float32Array.from(vector)), usage: noUsage }))
         .driver
-    const problemOf = (driver: EmbeddingDriver) =>
+    const embeddingProblem = (driver: EmbeddingDriver) =>
       EmbeddingModel.use((model) => Effect.flip(model.embed(target, ["a", "b"], "document"))).pipe(
         Effect.map((error) => (error._tag === "EmbeddingFailed" ? error.problem : error._tag)),
         Principal.provide("ada"),
         Effect.provide(embedding(driver))
       )
     return Effect.gen(function* () {
-      assert.strictEqual(yield* problemOf(answering([1, 2])), "wrong_number_of_vectors")
-      assert.strictEqual(yield* problemOf(answering([1, 2], [1, 2, 3])), "wrong_dimensions")
-      assert.strictEqual(yield* problemOf(answering([1, 2], [Number.NaN, 1])), "not_a_number")
+      assert.strictEqual(yield* embeddingProblem(answering([1, 2])), "wrong_number_of_vectors")
+      assert.strictEqual(yield* embeddingProblem(answering([1, 2], [1, 2, 3])), "wrong_dimensions")
+      assert.strictEqual(yield* embeddingProblem(answering([1, 2], [Number.NaN, 1])), "not_a_number")
     })
   })
 
@@ -179,11 +179,11 @@ describe("the embedding model", () => {
       const embed = (owner: string, text: string, purpose: EmbeddingRequest["purpose"] = "document") =>
         Principal.provide(owner)(model.embed(target, [text], purpose))
       const begin = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.forkChild(work, { startImmediately: true })
-      const crowdOf = (owner: string) => Effect.replicateEffect(begin(embed(owner, "busy")), 100)
-      const first = yield* crowdOf("a")
+      const startCrowd = (owner: string) => Effect.replicateEffect(begin(embed(owner, "busy")), 100)
+      const first = yield* startCrowd("a")
       assert.strictEqual(requests.filter(isBusy).length, 8)
       assert.strictEqual((yield* embed("b", "tea")).vectors.length, 1)
-      const crowds = [...first, ...(yield* crowdOf("b"))]
+      const crowds = [...first, ...(yield* startCrowd("b"))]
       assert.strictEqual(requests.filter(isBusy).length, 16)
       assert.strictEqual((yield* embed("c", "tea", "query")).vectors.length, 1)
       const late = yield* begin(embed("c", "tea"))

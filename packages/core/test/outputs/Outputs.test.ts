@@ -20,7 +20,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 
-const kernelOf = (steps: ReadonlyArray<ScriptStep>, options: ScriptedOptions) =>
+const kernelLayer = (steps: ReadonlyArray<ScriptStep>, options: ScriptedOptions) =>
   Outputs.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(ScriptedModel.layer(steps, options)),
@@ -28,14 +28,14 @@ const kernelOf = (steps: ReadonlyArray<ScriptStep>, options: ScriptedOptions) =>
     Layer.fresh
   )
 
-type Services = Layer.Success<ReturnType<typeof kernelOf>>
+type Services = Layer.Success<ReturnType<typeof kernelLayer>>
 
 const story = (
   title: string,
   steps: ReadonlyArray<ScriptStep>,
   body: Effect.Effect<void, unknown, Services | Principal>,
   options: ScriptedOptions = {}
-) => it.effect(title, () => body.pipe(Effect.provide(kernelOf(steps, options)), Principal.provide("ada")))
+) => it.effect(title, () => body.pipe(Effect.provide(kernelLayer(steps, options)), Principal.provide("ada")))
 
 const person: Schema.JsonObject = {
   type: "object",
@@ -53,7 +53,7 @@ const kept = (reply: { readonly supplements: Schema.JsonObject }) => outputIn(re
 
 const ada = { name: "Ada", age: 36 }
 const written = JSON.stringify(ada)
-const textOf = ({ content, role }: ChatRequest["messages"][number] & { readonly content?: unknown }) =>
+const messageText = ({ content, role }: ChatRequest["messages"][number] & { readonly content?: unknown }) =>
   role === "user" ? JSON.stringify(content) : content
 
 describe("a model whose provider takes schemas", () => {
@@ -158,15 +158,15 @@ describe("an answer that does not fit", () => {
             messages.map(({ role }) => role),
             ["user", "assistant", "user"]
           )
-          assert.strictEqual(messages[1] && textOf(messages[1]), `{"name": 1, "hat": true}`)
-          const words = messages[2] ? String(textOf(messages[2])) : ""
+          assert.strictEqual(messages[1] && messageText(messages[1]), `{"name": 1, "hat": true}`)
+          const words = messages[2] ? String(messageText(messages[2])) : ""
           assert.include(words, "/name must be a text, and is an integer")
           assert.include(words, "/hat is not a field of the schema")
         }),
         say(written),
         uses({ inputTokens: 7, outputTokens: 7 })
       ],
-      [expect(({ messages }) => assert.deepStrictEqual(messages.map(textOf).slice(1, 2), [written])), say("Hello")]
+      [expect(({ messages }) => assert.deepStrictEqual(messages.map(messageText).slice(1, 2), [written])), say("Hello")]
     ],
     Effect.gen(function* () {
       const reply = yield* send()
@@ -242,9 +242,9 @@ describe("a reader of the stream", () => {
 })
 
 describe("a schema", () => {
-  const problemsOf = (error: unknown) =>
+  const problemPaths = (error: unknown) =>
     error instanceof TurnRefused ? error.problems.map(({ path }) => path.join(".")) : [String(error)]
-  const refusals = (more: object) => Effect.map(Effect.flip(send(more)), problemsOf)
+  const refusals = (more: object) => Effect.map(Effect.flip(send(more)), problemPaths)
 
   story(
     "that cannot be checked is refused before anything is stored, with its place",

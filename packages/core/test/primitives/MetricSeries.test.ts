@@ -7,15 +7,15 @@ import { metricSeries } from "../../src/primitives/MetricSeries.ts"
 describe("metricSeries", () => {
   it.effect("counts each set of labels by itself, and all under one name", () =>
     Effect.gen(function* () {
-      const seriesOf = metricSeries(() => Metric.counter("asked", { description: "Questions" }))
+      const seriesFor = metricSeries(() => Metric.counter("asked", { description: "Questions" }))
       const context = yield* Effect.context<never>()
       for (const [model, count] of [
         ["a", 2],
         ["b", 3],
         ["a", 5]
       ] as const)
-        seriesOf({ model }).updateUnsafe(count, context)
-      assert.strictEqual(seriesOf({ model: "a" }), seriesOf({ model: "a" }))
+        seriesFor({ model }).updateUnsafe(count, context)
+      assert.strictEqual(seriesFor({ model: "a" }), seriesFor({ model: "a" }))
       const found = (yield* Metric.snapshot).filter(({ id }) => id === "asked")
       assert.sameDeepMembers(
         found.map(({ attributes, state }) => ({ attributes, state })),

@@ -2,7 +2,7 @@ import { makeResampler } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 
 const samples = (values: ReadonlyArray<number>) => new Uint8Array(Int16Array.from(values).buffer)
-const valuesOf = (bytes: Uint8Array) => [...new Int16Array(bytes.slice().buffer)]
+const sampleValues = (bytes: Uint8Array) => [...new Int16Array(bytes.slice().buffer)]
 
 describe("sound at another rate", () => {
   it.each([
@@ -12,13 +12,14 @@ describe("sound at another rate", () => {
   ])("from %i to %i a ramp stays a ramp, in pieces of any length", (from, to, ratio) => {
     const ramp = Array.from({ length: 3000 }, (_, index) => index * 6)
     const bytes = samples(ramp)
-    const whole = valuesOf(makeResampler(from, to)(bytes))
+    const whole = sampleValues(makeResampler(from, to)(bytes))
     assert.approximately(whole.length, 3000 * ratio, 2)
     whole.forEach((value, index) => assert.approximately(value, (index * 6) / ratio, 1))
     for (const size of [1, 3, 7, 960]) {
       const resample = makeResampler(from, to)
       const pieces: Array<number> = []
-      for (let at = 0; at < bytes.length; at += size) pieces.push(...valuesOf(resample(bytes.subarray(at, at + size))))
+      for (let at = 0; at < bytes.length; at += size)
+        pieces.push(...sampleValues(resample(bytes.subarray(at, at + size))))
       assert.deepStrictEqual(pieces, whole)
     }
   })

@@ -21,7 +21,7 @@ const toFault = (work: Promise<unknown>): Promise<unknown> =>
     (fault: unknown) => fault
   )
 
-const textsOf = async (events: AsyncIterable<TurnEvent>): Promise<ReadonlyArray<string>> => {
+const deltaTexts = async (events: AsyncIterable<TurnEvent>): Promise<ReadonlyArray<string>> => {
   const texts: Array<string> = []
   for await (const event of events) if (event._tag === "TextDelta") texts.push(event.text)
   return texts
@@ -47,8 +47,8 @@ describe("a call", () => {
     for (const work of [
       kernel.cancel(place),
       kernel.report(place),
-      textsOf(kernel.follow(place)),
-      textsOf(kernel.stream({ content: "" })),
+      deltaTexts(kernel.follow(place)),
+      deltaTexts(kernel.stream({ content: "" })),
       kernel.submitToolOutputs({ threadId: "nowhere", outputs: [] })
     ]) {
       const fault = await toFault(work)
@@ -88,9 +88,9 @@ describe("a call", () => {
       assert.instanceOf(await toFault(stranger.threads.get(threadId)), ThreadNotFound)
       assert.deepStrictEqual(await stranger.threads.list(), [])
       assert.deepInclude(await toFault(stranger.cancel({ threadId, runId })), { _tag: "RunNotFound" })
-      assert.deepInclude(await toFault(textsOf(stranger.follow({ threadId, runId }))), { _tag: "RunNotFound" })
+      assert.deepInclude(await toFault(deltaTexts(stranger.follow({ threadId, runId }))), { _tag: "RunNotFound" })
     }
-    assert.deepStrictEqual(await textsOf(kernel.follow({ threadId, runId }, { owner: "ada" })), ["For Ada."])
+    assert.deepStrictEqual(await deltaTexts(kernel.follow({ threadId, runId }, { owner: "ada" })), ["For Ada."])
     await kernel.close()
   })
 
@@ -174,7 +174,7 @@ describe("a signal", () => {
     const signal = AbortSignal.abort("no")
     assert.strictEqual(await toFault(kernel.send({ content: "Hi" }, { signal })), "no")
     assert.strictEqual(await toFault(kernel.start({ content: "Hi" }, { signal })), "no")
-    assert.strictEqual(await toFault(textsOf(kernel.stream({ content: "Hi" }, { signal }))), "no")
+    assert.strictEqual(await toFault(deltaTexts(kernel.stream({ content: "Hi" }, { signal }))), "no")
     assert.strictEqual(await toFault(kernel.threads.list({}, { signal })), "no")
     assert.deepStrictEqual(await kernel.threads.list(), [])
     await kernel.close()
@@ -221,7 +221,7 @@ describe("a signal", () => {
     it("a stream rejects with its reason, also while nothing comes", async () => {
       const kernel = await open()
       const controller = new AbortController()
-      const reading = toFault(textsOf(kernel.stream({ content: "Hi" }, { ...given, signal: controller.signal })))
+      const reading = toFault(deltaTexts(kernel.stream({ content: "Hi" }, { ...given, signal: controller.signal })))
       await Effect.runPromise(kernel.model.reached())
       controller.abort("gone")
       assert.strictEqual(await reading, "gone")
@@ -290,7 +290,7 @@ describe("a signal", () => {
       .then(({ messages }) => messages.at(-1) ?? assert.fail("no message"))
     const outputs = toolCalls.map(({ id }) => ({ toolCallId: id, output: "sun" }))
     const next = await kernel.submitToolOutputs({ threadId: turn.threadId, runId: turn.runId, outputs })
-    assert.deepStrictEqual(await textsOf(next.events), ["Sunny."])
+    assert.deepStrictEqual(await deltaTexts(next.events), ["Sunny."])
     assert.strictEqual((await next.reply()).status, "COMPLETED")
     await kernel.close()
   })
@@ -306,7 +306,7 @@ describe("following", () => {
     const seen: Array<TurnEvent> = []
     for await (const event of second.follow(turn)) seen.push(event)
     const b = seen.find((event) => event._tag === "TextDelta" && event.text === "b")?.sequence ?? assert.fail()
-    assert.deepStrictEqual(await textsOf(second.follow({ ...turn, after: b })), ["c"])
+    assert.deepStrictEqual(await deltaTexts(second.follow({ ...turn, after: b })), ["c"])
     assert.strictEqual((await second.report(turn)).run.status, "COMPLETED")
     await first.close()
     await second.close()
@@ -315,8 +315,8 @@ describe("following", () => {
   it("reads the events of a turn as often as they are asked for", async () => {
     const kernel = await TestKernel.open([say("a", "b")])
     const turn = await kernel.start({ content: "Hi", stream: true })
-    assert.deepStrictEqual(await textsOf(turn.events), ["a", "b"])
-    assert.deepStrictEqual(await textsOf(turn.events), ["a", "b"])
+    assert.deepStrictEqual(await deltaTexts(turn.events), ["a", "b"])
+    assert.deepStrictEqual(await deltaTexts(turn.events), ["a", "b"])
     await kernel.close()
   })
 
@@ -351,8 +351,8 @@ describe("the end", () => {
       kernel.as("ada").threads.list(),
       kernel.models.list(),
       turn.reply(),
-      textsOf(turn.events),
-      textsOf(kernel.stream({ content: "Hi" }))
+      deltaTexts(turn.events),
+      deltaTexts(kernel.stream({ content: "Hi" }))
     ]) {
       assert.instanceOf(await toFault(work), KernelClosed)
     }
@@ -379,7 +379,7 @@ describe("the end", () => {
     const reader = await TestKernel.open([], { stores })
     const turn = await worker.start({ content: "Hi", stream: true })
     await Effect.runPromise(worker.model.reached())
-    const reading = toFault(textsOf(reader.follow(turn)))
+    const reading = toFault(deltaTexts(reader.follow(turn)))
     await reader.threads.list()
     await reader.close()
     assert.instanceOf(await reading, KernelClosed)

@@ -33,14 +33,14 @@ const message = (sequence: number, runId: string | null, role: "user" | "assista
 const nothing = { messages: 0, tokens: 0 }
 
 /** Question and answer for each size. */
-const threadOf = (sizes: ReadonlyArray<number>): ReadonlyArray<Message> =>
+const threadWithSizes = (sizes: ReadonlyArray<number>): ReadonlyArray<Message> =>
   sizes.flatMap((tokens, index) => [
     message(2 * index + 1, `r${index}`, "user", tokens),
     message(2 * index + 2, `r${index}`, "assistant", tokens)
   ])
 
 /** What a store gives of a thread: the newest messages of so many tokens, cut anywhere. */
-const windowOf = (thread: ReadonlyArray<Message>, tokens: number) => {
+const newestWindow = (thread: ReadonlyArray<Message>, tokens: number) => {
   let from = thread.length
   for (let left = tokens; from > 0; from--) {
     left -= thread[from - 1]?.tokens ?? 0
@@ -69,7 +69,7 @@ describe("the size of a message", () => {
 
 describe("units of a conversation", () => {
   it("hold everything that one run wrote", () => {
-    const units = toUnits([...threadOf([1, 1]), message(5, null, "user", 1), message(6, null, "user", 1)])
+    const units = toUnits([...threadWithSizes([1, 1]), message(5, null, "user", 1), message(6, null, "user", 1)])
     assert.deepStrictEqual(
       units.map((unit) => unit.messages.map((each) => each.sequence)),
       [[1, 2], [3, 4], [5], [6]]
@@ -111,9 +111,9 @@ describe("packing", () => {
     "keeps the newest whole units that fit, and accounts for every message",
     [Sizes, Schema.Int],
     ([sizes, seed]) => {
-      const thread = threadOf(sizes)
+      const thread = threadWithSizes(sizes)
       const budget = Math.abs(seed) % 3000
-      const { messages, older } = windowOf(thread, 2000)
+      const { messages, older } = newestWindow(thread, 2000)
       const packed = pack(toUnits(messages), older, budget, 250)
       const kept = packed.kept.flatMap((unit) => unit.messages)
       assert.isAtMost(packed.keptTokens, budget)
@@ -133,20 +133,20 @@ describe("packing", () => {
   )
 
   it.prop("leaves nothing out that fits", [Sizes], ([sizes]) => {
-    const thread = threadOf(sizes)
+    const thread = threadWithSizes(sizes)
     const all = thread.reduce((sum, each) => sum + messageSize(each), 0)
     assert.strictEqual(pack(toUnits(thread), nothing, all, 10).kept.length, sizes.length)
   })
 
   it.prop("keeps at least half of what would fit", [Sizes, Schema.Int], ([sizes, seed]) => {
-    const units = toUnits(threadOf(sizes))
+    const units = toUnits(threadWithSizes(sizes))
     const budget = Math.abs(seed) % 3000
     const most = pack(units, nothing, budget, 1).keptTokens
     assert.isAtLeast(pack(units, nothing, budget, Math.max(1, budget >> 3)).keptTokens * 2, most)
   })
 
   it("leaves out an answer whose question the store has left out, and no more", () => {
-    const thread = threadOf([100, 100, 100])
+    const thread = threadWithSizes([100, 100, 100])
     const packedFrom = (from: number, older = { messages: from, tokens: from * 100 }) => {
       const { kept, leftOut } = pack(toUnits(thread.slice(from)), older, 10_000, 1)
       return { kept: kept.flatMap((unit) => unit.messages.map(({ sequence }) => sequence)), leftOut }
@@ -159,24 +159,24 @@ describe("packing", () => {
 
   it("leaves out a whole stride, unless less than half of what fits would be left", () => {
     const turn = 2 * messageSize(message(1, null, "user", 100))
-    const keptOf = (budget: number, stride: number, turns = 6, older = nothing) =>
-      pack(toUnits(threadOf(Array.from({ length: turns }, () => 100))), older, budget, stride).kept.length
-    assert.strictEqual(keptOf(3 * turn, 1), 3)
-    assert.strictEqual(keptOf(3 * turn, 400), 2)
-    assert.strictEqual(keptOf(3 * turn, 500), 3)
+    const keptCount = (budget: number, stride: number, turns = 6, older = nothing) =>
+      pack(toUnits(threadWithSizes(Array.from({ length: turns }, () => 100))), older, budget, stride).kept.length
+    assert.strictEqual(keptCount(3 * turn, 1), 3)
+    assert.strictEqual(keptCount(3 * turn, 400), 2)
+    assert.strictEqual(keptCount(3 * turn, 500), 3)
     // Exactly half.
-    assert.strictEqual(keptOf(4 * turn, 800), 2)
+    assert.strictEqual(keptCount(4 * turn, 800), 2)
     // The store has left out a part of a stride already.
-    assert.strictEqual(keptOf(10_000, 400, 3, { messages: 2, tokens: 200 }), 2)
-    assert.strictEqual(keptOf(10_000, 400, 3), 3)
+    assert.strictEqual(keptCount(10_000, 400, 3, { messages: 2, tokens: 200 }), 2)
+    assert.strictEqual(keptCount(10_000, 400, 3), 3)
   })
 
   it("begins at the same message for many turns in a row while the thread grows", () => {
     const forPrompt = 4000
     const starts: Array<number> = []
     for (let turns = 1; turns <= 200; turns++) {
-      const thread = threadOf(Array.from({ length: turns }, (_, index) => 10 + (index % 7)))
-      const { messages, older } = windowOf(thread, forPrompt)
+      const thread = threadWithSizes(Array.from({ length: turns }, (_, index) => 10 + (index % 7)))
+      const { messages, older } = newestWindow(thread, forPrompt)
       const { kept } = pack(toUnits(messages), older, forPrompt - 100, forPrompt >> 3)
       starts.push(kept[0]?.messages[0]?.sequence ?? 0)
     }
@@ -198,7 +198,7 @@ describe("a prompt", () => {
     provider: "p",
     model: "m",
     runId: RunId.make(`r${thread.length / 2 - 1}`),
-    history: windowOf(thread, room.forPrompt),
+    history: newestWindow(thread, room.forPrompt),
     steps: [],
     asides: [],
     recalled: [],
@@ -217,7 +217,7 @@ describe("a prompt", () => {
   })
 
   it.prop("never drops the current turn, and fits", [Sizes, Schema.String], ([sizes, system]) => {
-    const thread = threadOf(sizes.length === 0 ? [1] : sizes)
+    const thread = threadWithSizes(sizes.length === 0 ? [1] : sizes)
     const result = assemble(input(thread, system))
     if (Result.isFailure(result)) {
       const current = thread.slice(-2).reduce((sum, each) => sum + messageSize(each), 0)
@@ -245,7 +245,7 @@ describe("a prompt", () => {
       const preamble = makePreamble("", [], counter)
       const checked = checkRoom(preamble, size, room, "m")
       const first = [message(1, "r0", "user", size)]
-      const assembled = assemble({ ...input(threadOf([1]), ""), history: { messages: first, older: nothing } })
+      const assembled = assemble({ ...input(threadWithSizes([1]), ""), history: { messages: first, older: nothing } })
       assert.strictEqual(Result.isSuccess(checked), Result.isSuccess(assembled), `${size}`)
     }
   })

@@ -23,7 +23,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { TestClock } from "effect/testing"
 import { operations } from "../memory/MemoryKernel.ts"
-import { bytesOf, readText } from "../support/DocumentRoom.ts"
+import { byteStream, readText } from "../support/DocumentRoom.ts"
 import { frame } from "../support/Voice.ts"
 
 const { callTool, hang, hear, say } = ScriptedRealtime
@@ -40,7 +40,7 @@ const leave = Effect.fnUntraced(function* (client: TestRealtime.TestClient) {
   assert.strictEqual(yield* client.end, "ended")
 })
 
-const messagesOf = (threadId: string) =>
+const messagesIn = (threadId: string) =>
   Effect.map(
     Threads.use((threads) => threads.get(ThreadId.make(threadId))),
     ({ messages }) => messages
@@ -81,7 +81,7 @@ describe("memory in a voice session", () => {
       yield* leave(client)
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* (yield* Memories).list(assistantId, null)).total, 1)
-      assert.isAbove((yield* messagesOf(threadId)).length, 1)
+      assert.isAbove((yield* messagesIn(threadId)).length, 1)
     }).pipe(
       Effect.scoped,
       Principal.provide("ada"),
@@ -107,7 +107,7 @@ describe("memory in a voice session", () => {
         memories.map(({ content }) => content),
         ["The user lives in Oslo."]
       )
-      const [spoken] = yield* messagesOf(threadId)
+      const [spoken] = yield* messagesIn(threadId)
       const { source } = memories[0] ?? assert.fail()
       assert.strictEqual(String(source?.threadId), threadId)
       assert.deepStrictEqual(source?.messageIds, spoken === undefined ? [] : [spoken.id])
@@ -141,7 +141,11 @@ describe("documents in a voice session", () => {
     Effect.gen(function* () {
       const { id: assistantId } = yield* (yield* Assistants).create({ name: "A" })
       const scope = { _tag: "Assistant", assistantId } as const
-      yield* (yield* Documents).upload({ scope, filename: "menu.txt", bytes: bytesOf("The soup of today is lentil.") })
+      yield* (yield* Documents).upload({
+        scope,
+        filename: "menu.txt",
+        bytes: byteStream("The soup of today is lentil.")
+      })
       yield* TestClock.adjust("10 seconds")
       const client = yield* TestRealtime.connect({ assistantId })
       const { threadId } = yield* client.next("SessionBegin")
@@ -153,7 +157,7 @@ describe("documents in a voice session", () => {
       const [first] = (yield* TestRealtime.ScriptedVoice).commands
       assert.include(JSON.stringify(first), "menu.txt")
       assert.include(JSON.stringify(first), "lentil")
-      const kept = (yield* messagesOf(threadId)).map((message) => readSupplement(message, "documents")?.value)
+      const kept = (yield* messagesIn(threadId)).map((message) => readSupplement(message, "documents")?.value)
       assert.include(JSON.stringify(kept), "menu.txt")
       const plain = yield* TestRealtime.connect()
       yield* plain.next("SessionBegin")
@@ -212,7 +216,7 @@ describe("tools that a session selects", () => {
       yield* client.next("TranscriptFinal")
       yield* client.next("TranscriptFinal")
       yield* leave(client)
-      const kept = (yield* messagesOf(threadId)).flatMap((message) => readSupplement(message, "image")?.value ?? [])
+      const kept = (yield* messagesIn(threadId)).flatMap((message) => readSupplement(message, "image")?.value ?? [])
       assert.deepStrictEqual(kept, [{ media }])
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
       assert.sameDeepMembers(
@@ -325,7 +329,7 @@ describe("history after a saved summary", () => {
         return begin.threadId
       })
       const threadId = yield* talkOnce(null)
-      assert.lengthOf(yield* messagesOf(threadId), 200)
+      assert.lengthOf(yield* messagesIn(threadId), 200)
       yield* talkOnce(threadId)
       assert.deepInclude(yield* (yield* TestRealtime.connect({ threadId })).next("Error"), {
         code: "history_too_large"

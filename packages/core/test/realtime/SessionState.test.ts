@@ -50,7 +50,7 @@ const terms = {
 }
 
 /** Everything that may happen, chosen by two small numbers. */
-const inputOf = (kind: number, pick: number): Input => {
+const chosenInput = (kind: number, pick: number): Input => {
   const id = `id${pick}`
   const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
   const inputs: ReadonlyArray<Input> = [
@@ -109,7 +109,7 @@ const play = (steps: typeof Steps.Type): ReadonlyArray<Seen> => {
   let now = 0
   return [{ kind: 8, pick: 0, wait: 0 }, ...steps].map(({ kind, pick, wait }) => {
     now += wait
-    const input = inputOf(kind, pick)
+    const input = chosenInput(kind, pick)
     const before = state
     const decided = decide(state, input, now)
     state = decided.state
@@ -416,7 +416,7 @@ const Spoken = Schema.Array(
   })
 )
 
-const eventOf = ({ id, kind }: (typeof Spoken.Type)[number]): VendorEvent => {
+const vendorEvent = ({ id, kind }: (typeof Spoken.Type)[number]): VendorEvent => {
   switch (kind) {
     case "user":
       return { _tag: "UserItem", itemId: `u${id}`, before: null, transcribed: true }
@@ -444,7 +444,7 @@ describe("Conversation", () => {
         conversation = markStored(conversation, entries)
       }
       for (const event of events) {
-        conversation = hear(conversation, eventOf(event), 0)
+        conversation = hear(conversation, vendorEvent(event), 0)
         keep()
       }
       conversation = close(conversation)

@@ -19,7 +19,16 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { messagesOf, openKernel, quiet, type Services, storedLog, tags, terminalOf, weather } from "../support/Story.ts"
+import {
+  messagesIn,
+  openKernel,
+  quiet,
+  type Services,
+  storedLog,
+  tags,
+  terminalEvent,
+  weather
+} from "../support/Story.ts"
 
 const followed = (turn: { readonly threadId: ThreadId; readonly runId: RunId }, after: number) =>
   Turns.use((turns) => Effect.flatMap(turns.follow(turn.threadId, turn.runId, after), Stream.runCollect))
@@ -48,7 +57,7 @@ const open = (settings: Partial<RetentionSettings> = {}) => {
   }
 }
 
-const turnOf = (request: TurnRequest) =>
+const turnWithEvents = (request: TurnRequest) =>
   Effect.gen(function* () {
     const turn = yield* (yield* Turns).start(request)
     const live = yield* Stream.runCollect(turn.events)
@@ -61,7 +70,7 @@ describe("retention", () => {
       const { process, prune, state } = open()
       const turn = yield* process(
         [say("One.")],
-        turnOf({ content: "Hi", stream: true, idempotency: { key: "k", fingerprint: "f" } })
+        turnWithEvents({ content: "Hi", stream: true, idempotency: { key: "k", fingerprint: "f" } })
       )
       yield* TestClock.adjust("47 hours")
       assert.deepStrictEqual(yield* prune, nothing)
@@ -81,7 +90,7 @@ describe("retention", () => {
         const { process, prune } = open({ logs: "30 days" })
         const look = (turn: { readonly threadId: ThreadId; readonly runId: RunId }) =>
           Effect.all([
-            messagesOf(turn.threadId),
+            messagesIn(turn.threadId),
             Effect.provide(
               Inspections.use(({ inspect }) => inspect(turn.threadId, turn.runId)),
               Inspections.layer()
@@ -89,13 +98,13 @@ describe("retention", () => {
           ])
         const [turn, before] = yield* process(
           [say("It is ", "raining.")],
-          Effect.flatMap(turnOf({ content: "Weather?", stream: true }), (ended) =>
+          Effect.flatMap(turnWithEvents({ content: "Weather?", stream: true }), (ended) =>
             Effect.map(look(ended), (seen) => [ended, seen] as const)
           )
         )
         yield* TestClock.adjust("31 days")
         assert.deepStrictEqual(yield* prune, { ...nothing, logs: 1 })
-        const end = terminalOf(turn.live)
+        const end = terminalEvent(turn.live)
         assert.strictEqual(end._tag, "RunEnded")
         yield* process(
           [],
@@ -122,10 +131,10 @@ describe("retention", () => {
       const turns = yield* process(
         [fail("invalid_request"), callTool("weather", {})],
         Effect.gen(function* () {
-          const failed = yield* turnOf({ content: "No", stream: true })
-          const waiting = yield* turnOf({ content: "Ask", stream: true, tools: [weather] })
+          const failed = yield* turnWithEvents({ content: "No", stream: true })
+          const waiting = yield* turnWithEvents({ content: "Ask", stream: true, tools: [weather] })
           yield* (yield* Turns).cancel(waiting.threadId, waiting.runId)
-          const saved = yield* turnOf({ content: "Keep this", stream: true, sendToModel: false })
+          const saved = yield* turnWithEvents({ content: "Keep this", stream: true, sendToModel: false })
           return { failed, waiting, saved }
         })
       )
@@ -135,8 +144,8 @@ describe("retention", () => {
         [],
         Effect.all([followed(turns.failed, 0), followed(turns.waiting, 0), followed(turns.saved, 0)])
       )
-      assert.deepStrictEqual(failed, [terminalOf(turns.failed.live)])
-      assert.deepStrictEqual(saved, [terminalOf(turns.saved.live)])
+      assert.deepStrictEqual(failed, [terminalEvent(turns.failed.live)])
+      assert.deepStrictEqual(saved, [terminalEvent(turns.saved.live)])
       assert.deepStrictEqual(tags(waiting), ["RunCancelled"])
     }).pipe(Principal.provide("ada"))
   )
@@ -194,7 +203,7 @@ describe("retention", () => {
       const replies = Array.from({ length: 7 }, (_, index) => say(`${index}`))
       yield* process(
         replies,
-        Effect.forEach(replies, () => turnOf({ content: "Hi", stream: true }))
+        Effect.forEach(replies, () => turnWithEvents({ content: "Hi", stream: true }))
       )
       yield* start
       const logs = () => [...state.runs.values()].filter(({ log }) => log.length > 0).length

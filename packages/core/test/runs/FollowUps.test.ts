@@ -34,7 +34,7 @@ const add = Effect.fnUntraced(function* (key: string, sequence: string | null = 
   yield* (yield* FollowUps).add([yield* sampleFollowUp("learn", { key, sequence })])
 })
 
-const stateOf = Effect.fnUntraced(function* (key: string) {
+const storedState = Effect.fnUntraced(function* (key: string) {
   const { attempts, lastError, status } = Option.getOrThrow(yield* (yield* FollowUps).find("learn", key))
   return { attempts, lastError, status }
 })
@@ -59,7 +59,7 @@ describe("FollowUps", () => {
       ])
       yield* settle
       assert.deepStrictEqual(done, ["a yes"])
-      assert.deepStrictEqual(yield* stateOf("b"), {
+      assert.deepStrictEqual(yield* storedState("b"), {
         attempts: 1,
         lastError: "This version cannot read the payload of the follow-up. Run it with the version that stored it.",
         status: "dead"
@@ -106,7 +106,7 @@ describe("FollowUps", () => {
       yield* add("a")
       yield* settle
       assert.deepStrictEqual(done, ["ada a"])
-      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: null, status: "done" })
+      assert.deepStrictEqual(yield* storedState("a"), { attempts: 1, lastError: null, status: "done" })
     })
   )
 
@@ -146,7 +146,11 @@ describe("FollowUps", () => {
       const pauses = tried.slice(1).map((time, index) => time - (tried[index] ?? 0))
       pauses.forEach((pause, index) => assert.isAtLeast(pause, 1000 * 2 ** index))
       assert.deepStrictEqual(given, ["a: The service said no."])
-      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 5, lastError: "The service said no.", status: "dead" })
+      assert.deepStrictEqual(yield* storedState("a"), {
+        attempts: 5,
+        lastError: "The service said no.",
+        status: "dead"
+      })
       const [dead] = yield* followUps.dead({ skip: 0, limit: 10 })
       if (dead === undefined) throw new Error("Nothing is dead.")
       yield* followUps.revive(dead.id)
@@ -165,7 +169,7 @@ describe("FollowUps", () => {
       )
       yield* add("a")
       yield* settle
-      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: "The file is broken.", status: "dead" })
+      assert.deepStrictEqual(yield* storedState("a"), { attempts: 1, lastError: "The file is broken.", status: "dead" })
     })
   )
 
@@ -178,10 +182,10 @@ describe("FollowUps", () => {
       )
       yield* add("a")
       for (let minute = 0; minute < 120; minute++) yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* stateOf("a")).status, "pending")
+      assert.strictEqual((yield* storedState("a")).status, "pending")
       isAway = false
       yield* TestClock.adjust("6 minutes")
-      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: null, status: "done" })
+      assert.deepStrictEqual(yield* storedState("a"), { attempts: 1, lastError: null, status: "done" })
     })
   )
 
@@ -191,7 +195,7 @@ describe("FollowUps", () => {
       yield* (yield* FollowUps).register(worker(() => Effect.die(new Error("secret of a conversation"))))
       yield* add("a")
       yield* settle
-      const { lastError, status } = yield* stateOf("a")
+      const { lastError, status } = yield* storedState("a")
       assert.strictEqual(status, "pending")
       assert.notInclude(lastError, "secret")
     })
@@ -248,7 +252,7 @@ describe("FollowUps", () => {
       yield* Scope.close(first.scope, Exit.void)
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(started, ["first", "second"])
-      assert.strictEqual((yield* Effect.provideContext(stateOf("a"), second.services)).attempts, 1)
+      assert.strictEqual((yield* Effect.provideContext(storedState("a"), second.services)).attempts, 1)
     }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
   )
 
@@ -270,9 +274,9 @@ describe("FollowUps", () => {
       yield* settle
       assert.deepStrictEqual(done, ["other"])
       yield* hours(2)
-      assert.deepInclude(yield* stateOf("stuck"), { attempts: 1, lastError: "The work did not end within 2h." })
+      assert.deepInclude(yield* storedState("stuck"), { attempts: 1, lastError: "The work did not end within 2h." })
       yield* hours(9)
-      assert.deepInclude(yield* stateOf("stuck"), { attempts: 5, status: "dead" })
+      assert.deepInclude(yield* storedState("stuck"), { attempts: 5, status: "dead" })
     })
   )
 
@@ -291,7 +295,7 @@ describe("FollowUps", () => {
       yield* add("a")
       for (let second = 0; second < 60; second++) yield* TestClock.adjust("1 second")
       assert.strictEqual(tried, 5)
-      assert.deepInclude(yield* stateOf("a"), { attempts: 5, status: "dead" })
+      assert.deepInclude(yield* storedState("a"), { attempts: 5, status: "dead" })
     })
   )
 
@@ -315,7 +319,7 @@ describe("FollowUps", () => {
         )
       )
       yield* settle
-      const { lastError, ...state } = yield* stateOf("a")
+      const { lastError, ...state } = yield* storedState("a")
       assert.deepStrictEqual(state, { attempts: 5, status: "dead" })
       assert.include(lastError, "ended or hung each time")
       assert.deepStrictEqual(told, [`a: ${lastError}`])
@@ -330,7 +334,7 @@ describe("FollowUps", () => {
       yield* die(4)
       yield* (yield* FollowUps).register(worker(() => Effect.void))
       yield* settle
-      assert.deepInclude(yield* stateOf("a"), { attempts: 5, status: "done" })
+      assert.deepInclude(yield* storedState("a"), { attempts: 5, status: "done" })
     })
   )
 
@@ -347,7 +351,7 @@ describe("FollowUps", () => {
         )
       )
       yield* settle
-      assert.deepInclude(yield* stateOf("a"), { status: "dead" })
+      assert.deepInclude(yield* storedState("a"), { status: "dead" })
       assert.deepStrictEqual(told, [])
     })
   )
@@ -519,7 +523,7 @@ describe("FollowUps", () => {
         assert.isTrue(yield* Fiber.join(cancelling))
         yield* settle
         assert.deepStrictEqual(ended, begun.slice(0, 1))
-        assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: null, status: "running" })
+        assert.deepStrictEqual(yield* storedState("a"), { attempts: 1, lastError: null, status: "running" })
       }).pipe(Effect.provideContext(services))
     }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
   )
@@ -602,7 +606,7 @@ describe("FollowUps", () => {
         yield* add("a")
         yield* hours(3)
         assert.strictEqual(tried, 1)
-        assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: failure.message, status: "dead" })
+        assert.deepStrictEqual(yield* storedState("a"), { attempts: 1, lastError: failure.message, status: "dead" })
       })
     )
   }

@@ -15,7 +15,7 @@ interface Said extends LogEvent {
 
 const settings = { pause: "50 millis", batch: 64 } as const
 
-const runOf = (name: string): LiveRun<Said> => {
+const liveRun = (name: string): LiveRun<Said> => {
   const log = new RunLog<Said>(1)
   return {
     lease: { runId: RunId.make(name), threadId: ThreadId.make("t"), ownerId: OwnerId.make("o"), token: 1 },
@@ -52,7 +52,7 @@ const setUp = (
     const stopRun = (run: LiveRun<Said>) => Effect.sync(() => void stopped.push(run.lease.runId))
     const writer = yield* makeLogWriter({ append }, { stopRun })
     const add = (name: string) => {
-      const run = runOf(name)
+      const run = liveRun(name)
       writer.add(run)
       return run
     }

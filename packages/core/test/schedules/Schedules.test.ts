@@ -151,17 +151,17 @@ it.live("every problem of a schedule is told, and daylight saving moves a time t
   Effect.gen(function* () {
     yield* TestClock.setTime(Date.parse("2026-03-28T12:00:00Z"))
     const { end, services } = yield* open(InMemory.makeState())
-    const problemsOf = (schedule: Partial<NewSchedule>) =>
+    const refusedFields = (schedule: Partial<NewSchedule>) =>
       Effect.map(Effect.flip(inProcess(services, create(schedule))), (error) =>
         error instanceof ScheduleRefused ? error.problems.map(({ field }) => field) : [error._tag]
       )
-    assert.deepStrictEqual(yield* problemsOf({ cron: "x", timezone: "Nowhere/X", content: " " }), [
+    assert.deepStrictEqual(yield* refusedFields({ cron: "x", timezone: "Nowhere/X", content: " " }), [
       "cron",
       "timezone",
       "content"
     ])
     for (const cron of ["* * * * * *", "0 0 30 2 *", "60 * * * *", "", "* ".repeat(1000)])
-      assert.deepStrictEqual(yield* problemsOf({ cron }), ["cron"], cron)
+      assert.deepStrictEqual(yield* refusedFields({ cron }), ["cron"], cron)
     const made = yield* inProcess(services, create({ cron: "30 2 * * *", timezone: "Europe/Berlin" }))
     assert.deepStrictEqual(made.next, new Date("2026-03-29T01:30:00Z"))
     yield* end

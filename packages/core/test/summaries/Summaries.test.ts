@@ -15,7 +15,7 @@ const long = (about: string) => `${about} ${"word ".repeat(80)}`
 
 const isQuestion = ({ system }: ChatRequest): boolean => system?.startsWith("You keep the running summary") === true
 
-const textsOf = ({ messages }: ChatRequest): string => JSON.stringify(messages)
+const messagesJson = ({ messages }: ChatRequest): string => JSON.stringify(messages)
 
 /** Another kernel over the same state is another process over one database. */
 const kernel = (
@@ -62,7 +62,7 @@ const talk = Effect.fnUntraced(function* (count: number, threadId?: ThreadId) {
   return thread
 })
 
-const summaryOf = Effect.fnUntraced(function* (threadId: ThreadId | undefined) {
+const storedSummary = Effect.fnUntraced(function* (threadId: ThreadId | undefined) {
   if (threadId === undefined) return yield* Effect.die("There is no thread.")
   return Option.getOrThrow(yield* (yield* AssistantStore).ofThread(threadId)).summary
 })
@@ -77,9 +77,9 @@ describe("a running summary", () => {
       const threadId = yield* talk(14)
       const asked = yield* requests
       const first = asked.filter(isQuestion)[0]
-      assert.include(first === undefined ? "" : textsOf(first), "My dog is Rex.")
+      assert.include(first === undefined ? "" : messagesJson(first), "My dog is Rex.")
       const last = asked.filter((request) => !isQuestion(request)).at(-1)
-      const read = last === undefined ? "" : textsOf(last)
+      const read = last === undefined ? "" : messagesJson(last)
       assert.notInclude(read, "My dog is Rex.")
       assert.include(read, "The dog is called Rex.")
       const reply = yield* (yield* Turns).send({ content: "And now?", ...(threadId && { threadId }) })
@@ -102,7 +102,7 @@ describe("a running summary", () => {
       turns.slice(1).forEach(({ index, request }, before) => {
         const earlier = turns[before]
         if (earlier === undefined || wasSummedUpAfter(earlier.index) || wasSummedUpAfter(index)) return
-        if (!textsOf(request).includes("The dog is called Rex.")) return
+        if (!messagesJson(request).includes("The dog is called Rex.")) return
         const { messages } = earlier.request
         assert.strictEqual(JSON.stringify(request.messages.slice(0, messages.length)), JSON.stringify(messages))
         compared++
@@ -111,7 +111,7 @@ describe("a running summary", () => {
       const questions = asked.filter(isQuestion)
       assert.isAbove(questions.length, 1)
       const second = questions[1]
-      assert.include(second === undefined ? "" : textsOf(second), "The summary so far:\\nThe dog is called Rex.")
+      assert.include(second === undefined ? "" : messagesJson(second), "The summary so far:\\nThe dog is called Rex.")
     }).pipe(asOwner, Effect.provide(kernel(InMemory.makeState(), answer("The dog is called Rex."), {}, 4_000)))
   )
 
@@ -120,10 +120,10 @@ describe("a running summary", () => {
     return Effect.gen(function* () {
       const threadId = yield* Effect.provide(talk(14), kernel(state, answer("The dog is called Rex.")))
       yield* Effect.gen(function* () {
-        assert.strictEqual((yield* summaryOf(threadId))?.text, "The dog is called Rex.")
+        assert.strictEqual((yield* storedSummary(threadId))?.text, "The dog is called Rex.")
         yield* talk(1, threadId)
         const [request] = yield* requests
-        assert.include(request === undefined ? "" : textsOf(request), "The dog is called Rex.")
+        assert.include(request === undefined ? "" : messagesJson(request), "The dog is called Rex.")
       }).pipe(Effect.provide(kernel(state, answer("Another."))))
     }).pipe(asOwner)
   })
@@ -131,7 +131,7 @@ describe("a running summary", () => {
   it.effect("that no model writes harms no turn, and waits as a dead follow-up", () =>
     Effect.gen(function* () {
       const threadId = yield* talk(14)
-      assert.isNull(yield* summaryOf(threadId))
+      assert.isNull(yield* storedSummary(threadId))
       yield* TestClock.adjust("1 hour")
       assert.isAbove((yield* (yield* FollowUps).dead({ limit: 10, skip: 0 })).length, 0)
     }).pipe(
@@ -145,7 +145,7 @@ describe("a running summary", () => {
   it.effect("is off without its layer", () =>
     Effect.gen(function* () {
       const threadId = yield* talk(14)
-      assert.isNull(yield* summaryOf(threadId))
+      assert.isNull(yield* storedSummary(threadId))
       assert.isFalse((yield* requests).some(isQuestion))
     }).pipe(
       asOwner,

@@ -32,7 +32,7 @@ export interface RoomOptions {
   readonly asked?: Array<ChatRequest>
 }
 
-export const bytesOf = (text: string): Stream.Stream<Uint8Array> => Stream.make(new TextEncoder().encode(text))
+export const byteStream = (text: string): Stream.Stream<Uint8Array> => Stream.make(new TextEncoder().encode(text))
 
 /** The text of a file as one section. */
 export const readText: typeof TextExtractor.Service.extract = ({ bytes }) =>
@@ -55,7 +55,7 @@ export const embedLetters: NonNullable<RoomOptions["embed"]> = ({ texts }) =>
 
 export const away = new ModelError({ reason: "overloaded", provider: "scripted", model: "letters" })
 
-const providersOf = ({ asked, embed, info = {}, steps = [] }: RoomOptions) => {
+const roomProviders = ({ asked, embed, info = {}, steps = [] }: RoomOptions) => {
   const { chat, ...rest } = scripted(steps, { info })
   const model: Provider =
     chat === undefined ? rest : { ...rest, chat: (request) => (asked?.push(request), chat(request)) }
@@ -76,7 +76,7 @@ export const roomOver = <E>(storage: Layer.Layer<Storage, E>, options: RoomOptio
   return Documents.layer(options.settings).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
-      providersOf(options),
+      roomProviders(options),
       extractor,
       Logger.layer([]),
       Layer.succeed(Reranker, options.reranker ?? null)

@@ -50,20 +50,20 @@ export const transcript = Effect.fnUntraced(function* (threadId: ThreadId) {
   return messages.map((message) => [message.role, message.status, message.content] as const)
 })
 
-export const messagesOf = Effect.fnUntraced(function* (threadId: ThreadId) {
+export const messagesIn = Effect.fnUntraced(function* (threadId: ThreadId) {
   return (yield* (yield* Threads).get(threadId)).messages
 })
 
-export const runOf = Effect.fnUntraced(function* (turn: { readonly threadId: ThreadId; readonly runId: RunId }) {
+export const storedRun = Effect.fnUntraced(function* (turn: { readonly threadId: ThreadId; readonly runId: RunId }) {
   return (yield* (yield* Turns).report(turn.threadId, turn.runId)).run
 })
 
 export const tags = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<string> => events.map((event) => event._tag)
 
-export const textOf = (events: ReadonlyArray<TurnEvent>): string =>
+export const joinedText = (events: ReadonlyArray<TurnEvent>): string =>
   events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join("")
 
-export const terminalOf = (events: ReadonlyArray<TurnEvent>) => {
+export const terminalEvent = (events: ReadonlyArray<TurnEvent>) => {
   const ends = events.filter(isTerminal)
   const [end] = ends
   if (end === undefined || ends.length > 1 || events.at(-1) !== end)
@@ -83,7 +83,7 @@ export const storedLog = Effect.fnUntraced(function* (turn: { readonly runId: Ru
 })
 
 /** The failure of an effect, which must have one. */
-export const failureOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<E, A, R> => Effect.flip(effect)
+export const failureFrom = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<E, A, R> => Effect.flip(effect)
 
 export const weather = { name: "weather", description: "The weather of a city", parameters: null }
 export const clock = { name: "clock", description: null, parameters: { type: "object", properties: {} } }

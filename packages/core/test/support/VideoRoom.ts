@@ -115,5 +115,5 @@ export const turnWith = Effect.fnUntraced(function* (
 export const toolResultsIn = (requests: ReadonlyArray<ChatRequest>): ReadonlyArray<string> =>
   (requests.at(-1)?.messages ?? []).flatMap((message) => (message.role === "tool" ? [message.output] : []))
 
-export const jobsOf = (threadId: ThreadId) =>
+export const videoJobsIn = (threadId: ThreadId) =>
   Threads.use((threads) => Effect.map(threads.get(threadId), ({ thread }) => thread.metadata?.["video_jobs"] ?? null))

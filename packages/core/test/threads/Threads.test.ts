@@ -5,7 +5,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
-import { failureOf, messagesOf, story, transcript } from "../support/Story.ts"
+import { failureFrom, messagesIn, story, transcript } from "../support/Story.ts"
 
 describe("a thread", () => {
   story(
@@ -57,7 +57,7 @@ describe("a thread", () => {
       yield* TestClock.adjust("23 hours")
       assert.lengthOf((yield* threads.get(id)).messages, 3)
       yield* TestClock.adjust("2 hours")
-      assert.strictEqual((yield* failureOf(threads.get(id)))._tag, "ThreadNotFound")
+      assert.strictEqual((yield* failureFrom(threads.get(id)))._tag, "ThreadNotFound")
     })
   )
 
@@ -92,7 +92,7 @@ describe("a thread", () => {
       const turns = yield* Turns
       const { threadId } = yield* turns.send({ content: "1", customTimestamp: "2030-01-01T00:00:00Z" })
       yield* turns.send({ content: "2", threadId, customTimestamp: "1999-01-01T00:00:00Z" })
-      const messages = yield* messagesOf(threadId)
+      const messages = yield* messagesIn(threadId)
       assert.deepStrictEqual(
         messages.map(({ content, sequence }) => [sequence, content]),
         [
@@ -112,11 +112,11 @@ describe("a thread", () => {
       const model = yield* ScriptedModel
       const turn = yield* (yield* Turns).start({ content: "Hi" })
       yield* model.reached()
-      const before = (yield* messagesOf(turn.threadId)).at(-1)
+      const before = (yield* messagesIn(turn.threadId)).at(-1)
       assert.deepInclude(before, { role: "assistant", status: "IN_PROGRESS", content: null, runId: turn.runId })
       yield* model.release()
       const reply = yield* turn.reply
-      const after = (yield* messagesOf(turn.threadId)).at(-1)
+      const after = (yield* messagesIn(turn.threadId)).at(-1)
       assert.deepInclude(after, { status: "COMPLETED", content: "Done." })
       assert.deepStrictEqual([after?.id, reply.messageId], [before?.id, before?.id])
     })
@@ -133,9 +133,9 @@ describe("a thread", () => {
       yield* model.reached()
       yield* threads.remove(turn.threadId)
       const gone = yield* Effect.all([
-        failureOf(threads.get(turn.threadId)),
-        failureOf(threads.remove(turn.threadId)),
-        failureOf(turns.start({ content: "Again", threadId: turn.threadId }))
+        failureFrom(threads.get(turn.threadId)),
+        failureFrom(threads.remove(turn.threadId)),
+        failureFrom(turns.start({ content: "Again", threadId: turn.threadId }))
       ])
       assert.deepStrictEqual(
         gone.map((error) => error._tag),
@@ -153,7 +153,7 @@ describe("a thread", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const { threadId } = yield* turns.send({ content: "1" })
-      yield* failureOf(turns.send({ content: " ", threadId }))
+      yield* failureFrom(turns.send({ content: " ", threadId }))
       yield* turns.send({ content: "2", threadId })
       assert.deepStrictEqual(yield* transcript(threadId), [
         ["user", "COMPLETED", "1"],

@@ -8,7 +8,7 @@ import { mostSchemaBytes, checkedSchema } from "../../src/tools/CheckedSchema.ts
 const read = (schema: Schema.Json) =>
   Result.getOrElse(checkedSchema(schema), (problems) => assert.fail(JSON.stringify(problems)))
 
-const problemsOf = (schema: Schema.Json, value: Schema.Json) =>
+const valueProblems = (schema: Schema.Json, value: Schema.Json) =>
   read(schema)
     .findProblems(value)
     .map(({ message, path }) => `/${path.join("/")} ${message}`)
@@ -37,9 +37,12 @@ const person = {
 
 describe("a value", () => {
   it("fits, or every problem is told with its place", () => {
-    assert.deepStrictEqual(problemsOf(person, { name: "Ada", age: 36, tags: ["a", { c: [1, 2] }], parent: null }), [])
-    assert.deepStrictEqual(problemsOf(person, "Ada"), ["/ must be an object, and is a text"])
-    assert.deepStrictEqual(problemsOf(person, { name: "", age: 1.5, tags: ["a", "x", "a"], hat: 1, mail: "none" }), [
+    assert.deepStrictEqual(
+      valueProblems(person, { name: "Ada", age: 36, tags: ["a", { c: [1, 2] }], parent: null }),
+      []
+    )
+    assert.deepStrictEqual(valueProblems(person, "Ada"), ["/ must be an object, and is a text"])
+    assert.deepStrictEqual(valueProblems(person, { name: "", age: 1.5, tags: ["a", "x", "a"], hat: 1, mail: "none" }), [
       "/name must have at least 1 characters",
       "/age must be an integer, and is a number",
       "/tags/1 is not one of the values of the schema",
@@ -48,7 +51,7 @@ describe("a value", () => {
       "/mail does not match the pattern of the schema",
       "/hat is not a field of the schema"
     ])
-    assert.deepStrictEqual(problemsOf(person, { name: "😀😀😀", age: 150, parent: { name: "B" } }), [
+    assert.deepStrictEqual(valueProblems(person, { name: "😀😀😀", age: 150, parent: { name: "B" } }), [
       "/age must be less than 150",
       "/parent fits none of the 2 alternatives",
       "/parent/age is missing"
@@ -56,12 +59,12 @@ describe("a value", () => {
   })
 
   it("has no fields of objects in general", () => {
-    assert.deepStrictEqual(problemsOf({ required: ["constructor", "__proto__"] }, {}), [
+    assert.deepStrictEqual(valueProblems({ required: ["constructor", "__proto__"] }, {}), [
       "/constructor is missing",
       "/__proto__ is missing"
     ])
     const hostile = JSON.parse(`{"type":"object","properties":{"__proto__":{"type":"string"}}}`)
-    assert.deepStrictEqual(problemsOf(hostile, JSON.parse(`{"__proto__":1,"toString":2}`)), [
+    assert.deepStrictEqual(valueProblems(hostile, JSON.parse(`{"__proto__":1,"toString":2}`)), [
       "/__proto__ must be a text, and is an integer"
     ])
   })
@@ -73,9 +76,9 @@ describe("a value", () => {
         { type: "number", minimum: 5 }
       ]
     }
-    assert.deepStrictEqual(problemsOf(schema, 0.3), [])
-    assert.deepStrictEqual(problemsOf(schema, 7), ["/ fits more than one of the alternatives, and must fit one"])
-    assert.deepStrictEqual(problemsOf(schema, 0.35), [
+    assert.deepStrictEqual(valueProblems(schema, 0.3), [])
+    assert.deepStrictEqual(valueProblems(schema, 7), ["/ fits more than one of the alternatives, and must fit one"])
+    assert.deepStrictEqual(valueProblems(schema, 0.35), [
       "/ fits none of the 2 alternatives",
       "/ must be a multiple of 0.1"
     ])
@@ -242,14 +245,14 @@ describe("work", () => {
     const chain = Object.fromEntries(
       Array.from({ length: 1500 }, (_, index) => [`d${index}`, { $ref: `#/$defs/d${index + 1}` }])
     )
-    assert.deepStrictEqual(problemsOf({ $ref: "#/$defs/d0", $defs: { ...chain, d1500: { type: "string" } } }, 1), [
+    assert.deepStrictEqual(valueProblems({ $ref: "#/$defs/d0", $defs: { ...chain, d1500: { type: "string" } } }, 1), [
       "/ must be a text, and is an integer"
     ])
   })
 
   it("tells at most a hundred problems", () => {
     assert.lengthOf(
-      problemsOf(
+      valueProblems(
         { items: { type: "string" } },
         Array.from({ length: 500 }, () => 1)
       ),
@@ -258,7 +261,7 @@ describe("work", () => {
   })
 
   it("refuses a value that is too deep", () => {
-    assert.deepStrictEqual(problemsOf({}, JSON.parse(`${"[".repeat(5000)}${"]".repeat(5000)}`)), [
+    assert.deepStrictEqual(valueProblems({}, JSON.parse(`${"[".repeat(5000)}${"]".repeat(5000)}`)), [
       "/ is nested too deep"
     ])
   })

@@ -12,7 +12,7 @@ const signs = ["*", "+", "?", "{2}", "{1,3}", "{0,}", "*?"] as const
 const Step = Schema.Literals([...characters, ...signs, "beside", "or"])
 
 /** Each character is put onto a stack; a sign repeats the topmost pattern, and the words join the two topmost ones. */
-const patternOf = (steps: ReadonlyArray<typeof Step.Type>): string => {
+const patternFrom = (steps: ReadonlyArray<typeof Step.Type>): string => {
   const stack: Array<string> = []
   for (const step of steps) {
     const isSign = signs.some((sign) => sign === step)
@@ -50,7 +50,7 @@ describe("a pattern", () => {
     "matches what JavaScript's own engine matches",
     { steps: Schema.Array(Step), text: Schema.Array(Schema.Literals(["a", "b", "\n", "😀"])) },
     ({ steps, text }) => {
-      const pattern = patternOf(steps)
+      const pattern = patternFrom(steps)
       const found = linearPattern(pattern)
       if (Option.isNone(found)) return
       assert.strictEqual(found.value.isIn(text.join("")), new RegExp(pattern, "u").test(text.join("")), pattern)

@@ -48,7 +48,7 @@ import { until } from "../support/Until.ts"
 const paid: Array<string> = []
 const sent: Array<string> = []
 
-const callOf: { readonly [verb: string]: readonly [string, object] } = {
+const callsByVerb: { readonly [verb: string]: readonly [string, object] } = {
   pay: ["pay", {}],
   ask: ["poet", { message: "say it" }],
   hand: ["hand_off_to_other", { reason: "it knows" }]
@@ -58,7 +58,7 @@ const callOf: { readonly [verb: string]: readonly [string, object] } = {
 const answer = ({ messages }: ChatRequest): ReadonlyArray<ChatEvent> => {
   const finished: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }
   const question = JSON.stringify(messages.findLast(({ role }) => role === "user"))
-  const [, call] = Object.entries(callOf).find(([verb]) => question.includes(`${verb} `)) ?? []
+  const [, call] = Object.entries(callsByVerb).find(([verb]) => question.includes(`${verb} `)) ?? []
   if (call === undefined || messages.at(-1)?.role === "tool") return [{ _tag: "TextDelta", text: "Said." }, finished]
   const [name, args] = call
   return [
@@ -126,7 +126,7 @@ const settings = (poll: string) =>
     )
   )
 
-const kernelOf = (doom: Crash.Doom, stores: Layer.Layer<Stores | ScheduleStore | WebhookStore>, poll: string) => {
+const kernelLayer = (doom: Crash.Doom, stores: Layer.Layer<Stores | ScheduleStore | WebhookStore>, poll: string) => {
   const provider = doom.provider({ id: "p", chat: (request) => Stream.fromIterable(answer(request)) })
   return Layer.mergeAll(Helpers.layer(), Schedules.layer(), Webhooks.layer(), HostedTools.tools([doom.tool(pay)])).pipe(
     Layer.provideMerge(Kernel.layer),
@@ -167,7 +167,7 @@ const everything = Effect.fnUntraced(function* ({ assistantId }: Place) {
 })
 
 type Told = Effect.Success<ReturnType<typeof everything>>
-type Services = Layer.Success<ReturnType<typeof kernelOf>> | Principal
+type Services = Layer.Success<ReturnType<typeof kernelLayer>> | Principal
 
 interface Story {
   readonly tell: (place: Place) => Effect.Effect<unknown, unknown, Services>
@@ -312,19 +312,19 @@ const never = "1 hour"
 const often = "200 millis"
 
 const builtIn = Effect.fnUntraced(function* (
-  stores: Parameters<typeof kernelOf>[1],
+  stores: Parameters<typeof kernelLayer>[1],
   point: Crash.CrashPoint,
   poll: string
 ) {
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
-  return { doom, scope, services: yield* Layer.buildWithScope(kernelOf(doom, stores, poll), scope) }
+  return { doom, scope, services: yield* Layer.buildWithScope(kernelLayer(doom, stores, poll), scope) }
 })
 
 /** Opens the place in a process that lives; the story may end in one that dies, and is told again in a third. */
 const toldWith = Effect.fnUntraced(function* (
   { check, questions, tell, versions = 2 }: Story,
-  stores: Parameters<typeof kernelOf>[1],
+  stores: Parameters<typeof kernelLayer>[1],
   point: Crash.CrashPoint,
   where: string,
   expire: Effect.Effect<void, never, Principal>

@@ -36,7 +36,7 @@ const open = (
 const outputsRead = (kernel: Awaited<ReturnType<typeof open>>) =>
   (kernel.model.requests.at(-1)?.messages ?? []).flatMap((message) => (message.role === "tool" ? [message.output] : []))
 
-const tagOf = (promise: Promise<unknown>) =>
+const errorTag = (promise: Promise<unknown>) =>
   promise.then(
     () => "nothing",
     (error: { readonly _tag: string }) => error._tag
@@ -58,14 +58,14 @@ describe("a call that needs an approval", () => {
     const [waiting] = await kernel.approvals.list()
     assert.deepInclude(waiting, { id: "a", name: "pay", arguments: { cents: 5 }, threadId, runId, expiresAt: null })
     assert.strictEqual(
-      await tagOf(kernel.submitToolOutputs({ threadId, outputs: [{ toolCallId: "a", output: "1" }] })),
+      await errorTag(kernel.submitToolOutputs({ threadId, outputs: [{ toolCallId: "a", output: "1" }] })),
       "ToolOutputsRejected"
     )
-    assert.strictEqual(await tagOf(kernel.approvals.approve("c")), "CallNotFound")
-    assert.strictEqual(await tagOf(kernel.approvals.approve({ id: "c", threadId, runId })), "DecisionsRejected")
-    assert.strictEqual(await tagOf(kernel.as("bob").approvals.approve({ id: "a", threadId, runId })), "RunNotFound")
+    assert.strictEqual(await errorTag(kernel.approvals.approve("c")), "CallNotFound")
+    assert.strictEqual(await errorTag(kernel.approvals.approve({ id: "c", threadId, runId })), "DecisionsRejected")
+    assert.strictEqual(await errorTag(kernel.as("bob").approvals.approve({ id: "a", threadId, runId })), "RunNotFound")
     assert.deepStrictEqual(await kernel.as("bob").approvals.list(), [])
-    assert.strictEqual(await tagOf(kernel.approvals.approve("a", { arguments: { cents: 0 } })), "DecisionsRejected")
+    assert.strictEqual(await errorTag(kernel.approvals.approve("a", { arguments: { cents: 0 } })), "DecisionsRejected")
 
     const half = await kernel.approvals.approve("a", { arguments: { cents: 7 } })
     assert.strictEqual(half.status, "REQUIRES_ACTION")
@@ -90,8 +90,8 @@ describe("a call that needs an approval", () => {
       "sun"
     ])
     const asked = { id: "a", threadId, runId }
-    assert.strictEqual(await tagOf(kernel.approvals.reject(asked)), "AlreadyDecided")
-    assert.strictEqual(await tagOf(kernel.approvals.approve(asked)), "AlreadyDecided")
+    assert.strictEqual(await errorTag(kernel.approvals.reject(asked)), "AlreadyDecided")
+    assert.strictEqual(await errorTag(kernel.approvals.approve(asked)), "AlreadyDecided")
     assert.deepInclude(await kernel.approvals.approve(asked, { arguments: { cents: 7 } }), { content: "Done." })
     assert.lengthOf(paid, 1)
     const entries = await kernel.run(AuditLog.use((audit) => audit.list({ limit: 10 })))
@@ -126,7 +126,10 @@ describe("a call that needs an approval", () => {
     const read = outputsRead(kernel)
     assert.match(read[1] ?? "", /rejected it\. Their reason: Too much\.$/u)
     assert.match(read[2] ?? "", /^Error: the arguments do not fit/u)
-    assert.strictEqual(await tagOf(kernel.approvals.reject({ ...turn, id: "large" }, { reason: "Other" })), "nothing")
+    assert.strictEqual(
+      await errorTag(kernel.approvals.reject({ ...turn, id: "large" }, { reason: "Other" })),
+      "nothing"
+    )
   })
 
   it("runs once when ten people press at the same moment, in two processes", async () => {
@@ -165,7 +168,7 @@ describe("a call that needs an approval", () => {
     assert.deepStrictEqual(paid, [])
     assert.match(outputsRead(other)[0] ?? "", /it has expired\.$/u)
     const call = { id: "a", threadId, runId }
-    assert.strictEqual(await tagOf(other.approvals.approve(call)), "AlreadyDecided")
+    assert.strictEqual(await errorTag(other.approvals.approve(call)), "AlreadyDecided")
   })
 
   it("is left open by a condition with a defect, and by a run that is cancelled or superseded", async () => {
@@ -183,7 +186,7 @@ describe("a call that needs an approval", () => {
     )
     const first = await kernel.send({ content: "Pay" })
     await kernel.cancel(first)
-    assert.strictEqual(await tagOf(kernel.approvals.approve({ ...first, id: "a" })), "AlreadyDecided")
+    assert.strictEqual(await errorTag(kernel.approvals.approve({ ...first, id: "a" })), "AlreadyDecided")
     const { threadId } = first
     const second = await kernel.send({ content: "Pay twice", threadId })
     await kernel.approvals.approve("b")
@@ -193,7 +196,7 @@ describe("a call that needs an approval", () => {
       "No result: the call was approved, but the conversation went on before it was run.",
       "No result: the conversation went on before this call was answered."
     ])
-    assert.strictEqual(await tagOf(kernel.approvals.approve({ ...second, id: "c" })), "AlreadyDecided")
+    assert.strictEqual(await errorTag(kernel.approvals.approve({ ...second, id: "c" })), "AlreadyDecided")
   })
 })
 

@@ -7,7 +7,16 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, runOf, story, tags, terminalOf, transcript, weather } from "../support/Story.ts"
+import {
+  failureFrom,
+  openKernel,
+  storedRun,
+  story,
+  tags,
+  terminalEvent,
+  transcript,
+  weather
+} from "../support/Story.ts"
 import { faultyStores } from "../support/WatchedStores.ts"
 
 const patient = { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour", idleTimeout: "1 hour" } as const
@@ -71,7 +80,7 @@ describe("two messages on one thread", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const first = yield* blocked("1")
-      const second = yield* Effect.forkChild(failureOf(turns.send({ content: "2", threadId: first.threadId })), {
+      const second = yield* Effect.forkChild(failureFrom(turns.send({ content: "2", threadId: first.threadId })), {
         startImmediately: true
       })
       yield* TestClock.adjust("29 seconds")
@@ -95,7 +104,7 @@ describe("two messages on one thread", () => {
       const first = yield* blocked("1")
       const { threadId } = first
       const second = yield* Effect.forkChild(turns.send({ content: "2", threadId }), { startImmediately: true })
-      const third = yield* failureOf(turns.send({ content: "3", threadId }))
+      const third = yield* failureFrom(turns.send({ content: "3", threadId }))
       assert.deepInclude(third, { _tag: "ThreadBusy", runId: first.runId })
       yield* (yield* ScriptedModel).release("1")
       yield* Fiber.join(second)
@@ -131,7 +140,7 @@ describe("two messages on one thread", () => {
     Effect.gen(function* () {
       const first = yield* blocked("1")
       const request = { content: "2", threadId: first.threadId, busy: "reject" as const }
-      const refused = yield* failureOf((yield* Turns).send(request))
+      const refused = yield* failureFrom((yield* Turns).send(request))
       assert.deepInclude(refused, { _tag: "ThreadBusy", runId: first.runId })
       yield* (yield* ScriptedModel).release("1")
       yield* first.reply
@@ -221,7 +230,7 @@ describe("two messages on one thread", () => {
       assert.deepInclude(yield* Fiber.join(saved), { status: "COMPLETED", role: "user", content: "note" })
       yield* Fiber.join(second)
       assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one", "note", "2", "two"])
-      assert.deepInclude(yield* runOf(yield* Fiber.join(saved)), { status: "COMPLETED" })
+      assert.deepInclude(yield* storedRun(yield* Fiber.join(saved)), { status: "COMPLETED" })
     })
   )
 
@@ -234,10 +243,10 @@ describe("two messages on one thread", () => {
       const next = turns.send({ content: "2", threadId: first.threadId })
       const second = yield* Effect.forkChild(next, { startImmediately: true })
       yield* TestClock.adjust("1 second")
-      const refused = yield* failureOf(next)
+      const refused = yield* failureFrom(next)
       assert.deepInclude(refused, { _tag: "ThreadBusy", full: 1 })
       assert.match(refused.message, /1 messages wait/u)
-      const rejected = yield* failureOf(turns.send({ content: "3", threadId: first.threadId, busy: "reject" }))
+      const rejected = yield* failureFrom(turns.send({ content: "3", threadId: first.threadId, busy: "reject" }))
       assert.isUndefined(rejected._tag === "ThreadBusy" ? rejected.full : 0)
       yield* (yield* ScriptedModel).release("1")
       yield* Fiber.join(second)
@@ -252,8 +261,8 @@ describe("two messages on one thread", () => {
       const turns = yield* Turns
       const first = yield* blocked("1")
       const note = { content: "note", threadId: first.threadId, sendToModel: false }
-      assert.strictEqual((yield* failureOf(turns.send({ ...note, busy: "reject" })))._tag, "ThreadBusy")
-      const late = yield* Effect.forkChild(failureOf(turns.send(note)), { startImmediately: true })
+      assert.strictEqual((yield* failureFrom(turns.send({ ...note, busy: "reject" })))._tag, "ThreadBusy")
+      const late = yield* Effect.forkChild(failureFrom(turns.send(note)), { startImmediately: true })
       yield* TestClock.adjust("31 seconds")
       assert.strictEqual((yield* Fiber.join(late))._tag, "ThreadBusy")
       yield* (yield* ScriptedModel).release("1")
@@ -271,7 +280,7 @@ describe("two messages on one thread", () => {
       const note = { content: "note", threadId: first.threadId, sendToModel: false, busy: "interrupt" } as const
       assert.strictEqual((yield* (yield* Turns).send(note)).status, "COMPLETED")
       assert.deepStrictEqual(yield* contents(first.threadId), ["1", "Half", "note"])
-      assert.strictEqual((yield* runOf(first)).status, "CANCELLED")
+      assert.strictEqual((yield* storedRun(first)).status, "CANCELLED")
     })
   )
 
@@ -283,7 +292,7 @@ describe("two messages on one thread", () => {
       const first = yield* blocked("1")
       const other = yield* openKernel([], { stores: InMemory.layerFrom(notes) })
       const note = Turns.use((turns) => turns.send({ content: "note", threadId: first.threadId, sendToModel: false }))
-      const saved = yield* Effect.forkChild(failureOf(other.run(note)), { startImmediately: true })
+      const saved = yield* Effect.forkChild(failureFrom(other.run(note)), { startImmediately: true })
       yield* TestClock.adjust("1 second")
       yield* other.close
       assert.strictEqual((yield* Fiber.join(saved))._tag, "ThreadBusy")
@@ -374,7 +383,7 @@ describe("a streamed message that waits for its turn", () => {
       const events = yield* Fiber.join(seen)
       assert.deepStrictEqual(tags(events), ["UserMessage", "RunFailed"])
       assert.deepInclude(events[1], { code: "thread_busy", retryable: true, content: "" })
-      assert.strictEqual((yield* failureOf(turns.report(first.threadId, second.runId)))._tag, "RunNotFound")
+      assert.strictEqual((yield* failureFrom(turns.report(first.threadId, second.runId)))._tag, "RunNotFound")
       yield* (yield* ScriptedModel).release("1")
       yield* first.reply
       assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one"])
@@ -407,7 +416,7 @@ describe("a streamed message that waits for its turn", () => {
       const { threadId } = yield* (yield* Turns).send({ content: "1" })
       const list = Turns.use((turns) => turns.list(threadId, { limit: 10 }))
       assert.strictEqual((yield* list).runs.length, 1)
-      assert.strictEqual((yield* failureOf(list.pipe(Principal.provide("bob"))))._tag, "ThreadNotFound")
+      assert.strictEqual((yield* failureFrom(list.pipe(Principal.provide("bob"))))._tag, "ThreadNotFound")
     })
   )
 })
@@ -422,14 +431,14 @@ describe("a new message while tool outputs are awaited", () => {
       const asked = yield* turns.send({ content: "Weather?", tools: [weather] })
       assert.strictEqual(asked.status, "REQUIRES_ACTION")
       yield* turns.send({ content: "Forget it.", threadId: asked.threadId })
-      assert.strictEqual((yield* runOf(asked)).status, "CANCELLED")
+      assert.strictEqual((yield* storedRun(asked)).status, "CANCELLED")
       assert.deepStrictEqual((yield* transcript(asked.threadId))[1], ["assistant", "CANCELLED", "Let me see."])
       const roles = model.requests[1]?.messages.map((message) => message.role)
       assert.deepStrictEqual(roles, ["user", "assistant", "tool", "user"])
       const closed = model.requests[1]?.messages[2]
       assert.isTrue(closed?.role === "tool" && closed.toolCallId === "call_a" && closed.output.includes("No result"))
       const late = (runId?: typeof asked.runId) =>
-        failureOf(
+        failureFrom(
           turns.submitToolOutputs({
             threadId: asked.threadId,
             ...(runId === undefined ? {} : { runId }),
@@ -451,7 +460,7 @@ describe("a new message while tool outputs are awaited", () => {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "Weather?", tools: [weather] })
       yield* turns.send({ content: "note", threadId: asked.threadId, sendToModel: false })
-      assert.strictEqual((yield* runOf(asked)).status, "CANCELLED")
+      assert.strictEqual((yield* storedRun(asked)).status, "CANCELLED")
     })
   )
 
@@ -461,10 +470,10 @@ describe("a new message while tool outputs are awaited", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "Weather?", tools: [weather] })
-      yield* failureOf(turns.send({ content: "", threadId: asked.threadId }))
+      yield* failureFrom(turns.send({ content: "", threadId: asked.threadId }))
       const outputs = [{ toolCallId: "c", output: "sun" }]
       const next = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
-      assert.strictEqual(terminalOf(yield* Stream.runCollect(next.events))._tag, "RunEnded")
+      assert.strictEqual(terminalEvent(yield* Stream.runCollect(next.events))._tag, "RunEnded")
     })
   )
 })
@@ -477,7 +486,7 @@ describe("a message that is withdrawn after its time while the store is away", (
       Effect.gen(function* () {
         const turns = yield* Turns
         const first = yield* blocked("1")
-        const second = yield* Effect.forkChild(failureOf(turns.send({ content: "2", threadId: first.threadId })), {
+        const second = yield* Effect.forkChild(failureFrom(turns.send({ content: "2", threadId: first.threadId })), {
           startImmediately: true
         })
         yield* TestClock.adjust("32 seconds")
@@ -501,7 +510,7 @@ describe("a message that is withdrawn after its time while the store is away", (
     Effect.gen(function* () {
       const turns = yield* Turns
       const first = yield* blocked("1")
-      const second = yield* Effect.forkChild(failureOf(turns.send({ content: "2", threadId: first.threadId })), {
+      const second = yield* Effect.forkChild(failureFrom(turns.send({ content: "2", threadId: first.threadId })), {
         startImmediately: true
       })
       yield* TestClock.adjust("95 seconds")

@@ -7,7 +7,16 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, messagesOf, openKernel, runOf, story, terminalOf, transcript, weather } from "../support/Story.ts"
+import {
+  failureFrom,
+  messagesIn,
+  openKernel,
+  storedRun,
+  story,
+  terminalEvent,
+  transcript,
+  weather
+} from "../support/Story.ts"
 
 const start = Turns.use((turns) => turns.start({ content: "Hi", stream: true }))
 const cancel = (turn: { readonly threadId: ThreadId; readonly runId: RunId }) =>
@@ -27,7 +36,7 @@ describe("a cancel", () => {
       yield* model.reached()
       const run = yield* cancel(turn)
       assert.deepInclude(run, { status: "CANCELLED", cancelRequested: true, fault: null })
-      assert.deepInclude(terminalOf(yield* Fiber.join(events)), { _tag: "RunCancelled", content: "Hel" })
+      assert.deepInclude(terminalEvent(yield* Fiber.join(events)), { _tag: "RunCancelled", content: "Hel" })
       assert.strictEqual(model.interrupted(), 1)
       assert.deepStrictEqual((yield* transcript(turn.threadId))[1], ["assistant", "CANCELLED", "Hel"])
       const next = yield* (yield* Turns).send({ content: "2", threadId: turn.threadId, busy: "reject" })
@@ -45,7 +54,7 @@ describe("a cancel", () => {
       const run = yield* cancel(turn)
       assert.include(["CANCELLED", "COMPLETED"], run.status)
       assert.include(["CANCELLED", "COMPLETED"], (yield* turn.reply).status)
-      assert.strictEqual((yield* messagesOf(turn.threadId)).length, 2)
+      assert.strictEqual((yield* messagesIn(turn.threadId)).length, 2)
     }),
     { model: { otherwise: [] } }
   )
@@ -63,8 +72,8 @@ describe("a cancel", () => {
       const again = yield* cancel(turn)
       for (const run of runs) assert.deepStrictEqual(run, again)
       assert.strictEqual(again.status, "CANCELLED")
-      assert.strictEqual(terminalOf(yield* Stream.runCollect(turn.events))._tag, "RunCancelled")
-      assert.strictEqual((yield* messagesOf(turn.threadId)).length, 2)
+      assert.strictEqual(terminalEvent(yield* Stream.runCollect(turn.events))._tag, "RunCancelled")
+      assert.strictEqual((yield* messagesIn(turn.threadId)).length, 2)
     })
   )
 
@@ -78,10 +87,10 @@ describe("a cancel", () => {
       [step],
       Effect.gen(function* () {
         const reply = yield* (yield* Turns).send({ content: "Hi" })
-        const before = yield* runOf(reply)
+        const before = yield* storedRun(reply)
         assert.strictEqual((yield* cancel(reply)).status, status)
         assert.deepStrictEqual(
-          { ...(yield* runOf(reply)), cancelRequested: false },
+          { ...(yield* storedRun(reply)), cancelRequested: false },
           { ...before, cancelRequested: false }
         )
       })
@@ -97,10 +106,10 @@ describe("a cancel", () => {
       const events = yield* Effect.forkChild(Stream.runCollect(turn.events))
       yield* model.reached()
       const [, run] = yield* Effect.all([model.release(), cancel(turn)], { concurrency: "unbounded" })
-      const end = terminalOf(yield* Fiber.join(events))
-      const stored = (yield* messagesOf(turn.threadId))[1]
+      const end = terminalEvent(yield* Fiber.join(events))
+      const stored = (yield* messagesIn(turn.threadId))[1]
       assert.strictEqual(end._tag, run.status === "COMPLETED" ? "RunEnded" : "RunCancelled")
-      assert.deepStrictEqual([stored?.status, (yield* runOf(turn)).status], [run.status, run.status])
+      assert.deepStrictEqual([stored?.status, (yield* storedRun(turn)).status], [run.status, run.status])
     })
   )
 
@@ -140,9 +149,11 @@ describe("a cancel", () => {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "?", tools: [weather] })
       assert.strictEqual((yield* cancel(asked)).status, "CANCELLED")
-      assert.strictEqual((yield* messagesOf(asked.threadId))[1]?.status, "CANCELLED")
+      assert.strictEqual((yield* messagesIn(asked.threadId))[1]?.status, "CANCELLED")
       const outputs = [{ toolCallId: "a", output: "sun" }]
-      const late = yield* failureOf(turns.submitToolOutputs({ threadId: asked.threadId, runId: asked.runId, outputs }))
+      const late = yield* failureFrom(
+        turns.submitToolOutputs({ threadId: asked.threadId, runId: asked.runId, outputs })
+      )
       assert.strictEqual(late._tag, "ToolOutputsRejected")
       yield* turns.send({ content: "2", threadId: asked.threadId })
       const roles = (yield* ScriptedModel).requests[1]?.messages.map((message) => message.role)
@@ -209,7 +220,7 @@ describe("a cancel", () => {
       const events = yield* other.run(
         Stream.runCollect(yield* other.run(Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0))))
       )
-      assert.strictEqual(terminalOf(events)._tag, "RunCancelled")
+      assert.strictEqual(terminalEvent(events)._tag, "RunCancelled")
     })
   )
 
@@ -223,7 +234,7 @@ describe("a cancel", () => {
         { threadId: one.threadId, runId: yield* newId(RunId) },
         { threadId: one.threadId, runId: two.runId }
       ]
-      for (const turn of wrong) assert.strictEqual((yield* failureOf(cancel(turn)))._tag, "RunNotFound")
+      for (const turn of wrong) assert.strictEqual((yield* failureFrom(cancel(turn)))._tag, "RunNotFound")
     })
   )
 

@@ -3,7 +3,7 @@ import { Assistants, defaultTurnSettings, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { failureOf, messagesOf, runOf, story, weather } from "../support/Story.ts"
+import { failureFrom, messagesIn, storedRun, story, weather } from "../support/Story.ts"
 
 const window = (contextLimit: number) => ({ model: { info: { contextLimit, maxOutputTokens: 50 } } })
 const words = (count: number) => "word ".repeat(count)
@@ -131,13 +131,13 @@ describe("the context of a turn", () => {
     [],
     Effect.gen(function* () {
       const turns = yield* Turns
-      const refused = yield* failureOf(turns.send({ content: words(200) }))
+      const refused = yield* failureFrom(turns.send({ content: words(200) }))
       assert.deepInclude(refused, { _tag: "ContextTooLong", available: 150, model: "scripted-model" })
       assert.deepStrictEqual(yield* (yield* Assistants).list(firstPage), [])
       const tools = [{ ...weather, description: words(200) }]
-      assert.strictEqual((yield* failureOf(turns.send({ content: "Hi", tools })))._tag, "ContextTooLong")
+      assert.strictEqual((yield* failureFrom(turns.send({ content: "Hi", tools })))._tag, "ContextTooLong")
       const systemPrompt = words(200)
-      assert.strictEqual((yield* failureOf(turns.send({ content: "Hi", systemPrompt })))._tag, "ContextTooLong")
+      assert.strictEqual((yield* failureFrom(turns.send({ content: "Hi", systemPrompt })))._tag, "ContextTooLong")
     }),
     window(200)
   )
@@ -150,9 +150,9 @@ describe("the context of a turn", () => {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "one", tools: [weather] })
       const outputs = [{ toolCallId: "a", output: words(200) }]
-      const refused = yield* failureOf(turns.submitToolOutputs({ threadId: asked.threadId, outputs }))
+      const refused = yield* failureFrom(turns.submitToolOutputs({ threadId: asked.threadId, outputs }))
       assert.strictEqual(refused._tag, "ContextTooLong")
-      assert.strictEqual((yield* runOf(asked)).status, "REQUIRES_ACTION")
+      assert.strictEqual((yield* storedRun(asked)).status, "REQUIRES_ACTION")
       yield* turns.send({ content: "two", threadId: asked.threadId })
       assert.deepStrictEqual(
         model.requests.at(-1)?.messages.map((message) => message.role),
@@ -166,7 +166,7 @@ describe("the context of a turn", () => {
     "counts with the host's own counter",
     [],
     Effect.gen(function* () {
-      const refused = yield* failureOf((yield* Turns).send({ content: "one" }))
+      const refused = yield* failureFrom((yield* Turns).send({ content: "one" }))
       assert.deepInclude(refused, { _tag: "ContextTooLong" })
     }),
     { ...window(200), counter: { count: () => 1_000_000 } }
@@ -182,7 +182,7 @@ describe("the context of a turn", () => {
       assert.strictEqual(reply.status, "COMPLETED")
       const failed = yield* turns.send({ content: "three", threadId })
       assert.isTrue(Number.isInteger(failed.usage.inputTokens))
-      assert.isTrue((yield* messagesOf(threadId)).every(({ tokens }) => Number.isInteger(tokens)))
+      assert.isTrue((yield* messagesIn(threadId)).every(({ tokens }) => Number.isInteger(tokens)))
     }),
     { counter: { count: (text) => text.length / 4 }, settings: { chat: { ...defaultTurnSettings.chat, retries: 0 } } }
   )
@@ -203,7 +203,7 @@ describe("the context of a turn", () => {
         model.requests.at(-1)?.messages.map((message) => message.role),
         ["user", "user", "user"]
       )
-      const contents = (yield* messagesOf(filtered.threadId)).map((message) => message.content)
+      const contents = (yield* messagesIn(filtered.threadId)).map((message) => message.content)
       assert.deepStrictEqual(contents, ["one", null, "two", null, "three", "Hi."])
     })
   )

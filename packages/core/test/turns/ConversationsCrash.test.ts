@@ -18,7 +18,7 @@ const answer = ({ messages }: ChatRequest): ReadonlyArray<ChatEvent> => [
   { _tag: "Finished", reason: "stop", model: null, providerData: null }
 ]
 
-const kernelOf = (doom: Crash.Doom, state: InMemory.State) => {
+const kernelLayer = (doom: Crash.Doom, state: InMemory.State) => {
   const provider = doom.provider({ id: "p", chat: (request) => Stream.fromIterable(answer(request)) })
   return Kernel.layer.pipe(
     Layer.fresh,
@@ -57,7 +57,7 @@ const said = (state: InMemory.State) =>
 const livesAndDies = Effect.fnUntraced(function* (state: InMemory.State, point: Crash.CrashPoint) {
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
-  const kernel = yield* Layer.buildWithScope(kernelOf(doom, state), scope)
+  const kernel = yield* Layer.buildWithScope(kernelLayer(doom, state), scope)
   const living = yield* Effect.forkChild(Effect.provideContext(story, kernel))
   yield* TestClock.adjust("1 minute")
   yield* doom.bury
@@ -65,7 +65,7 @@ const livesAndDies = Effect.fnUntraced(function* (state: InMemory.State, point: 
   yield* TestClock.adjust("5 minutes")
   living.interruptUnsafe()
   const next = yield* Crash.make()
-  const told = yield* Effect.forkChild(story.pipe(Effect.provide(kernelOf(next, state))))
+  const told = yield* Effect.forkChild(story.pipe(Effect.provide(kernelLayer(next, state))))
   yield* TestClock.adjust("5 minutes")
   const threads = yield* Effect.exit(Effect.suspend(() => told.pollUnsafe() ?? Effect.die(new Error("It waits."))))
   return { writes: doom.writes(), threads }

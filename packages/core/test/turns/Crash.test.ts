@@ -50,7 +50,7 @@ interface Deeds {
   readonly tools: Array<string>
 }
 
-const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: Deeds) => {
+const kernelLayer = (doom: Crash.Doom, state: InMemory.State, deeds: Deeds) => {
   const tool: HostedTool = {
     definition: { name: "look", description: null, parameters: null },
     run: (_, { runId, toolCallId }) =>
@@ -77,7 +77,7 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: Deeds) => {
   )
 }
 
-const allOf = (state: InMemory.State) => ({
+const messagesAndLogs = (state: InMemory.State) => ({
   messages: [...state.threads.values()].flatMap((thread) => thread.messages),
   logs: new Map([...state.runs.entries()].map(([id, run]) => [id, [...run.log]] as const))
 })
@@ -106,8 +106,8 @@ const withTime = Effect.fnUntraced(function* <A, E, R>(client: Effect.Effect<A, 
   return fiber
 })
 
-const wasKept = (before: ReturnType<typeof allOf>, state: InMemory.State) => {
-  const after = allOf(state)
+const wasKept = (before: ReturnType<typeof messagesAndLogs>, state: InMemory.State) => {
+  const after = messagesAndLogs(state)
   for (const message of before.messages) {
     const kept = after.messages.find((each) => each.id === message.id)
     assert.deepInclude(kept, {
@@ -145,7 +145,7 @@ const scene = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
   const deeds: Deeds = { steps: [], tools: [] }
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
-  const first = yield* Layer.buildWithScope(kernelOf(doom, state, deeds), scope)
+  const first = yield* Layer.buildWithScope(kernelLayer(doom, state, deeds), scope)
   const healthy = yield* Crash.make()
   return { state, deeds, doom, scope, first, healthy }
 })
@@ -180,11 +180,11 @@ describe("a process that is killed", () => {
             const threadId = yield* Effect.provideContext(openThread, first)
             const client = yield* withTime(Effect.provideContext(converse(threadId), first))
             assert.isTrue(doom.isDead(), `write ${at}`)
-            const kept = allOf(state)
+            const kept = messagesAndLogs(state)
             const done = { steps: [...deeds.steps], tools: [...deeds.tools] }
 
             const nextScope = yield* Scope.make()
-            const second = yield* Layer.buildWithScope(kernelOf(healthy, state, deeds), nextScope)
+            const second = yield* Layer.buildWithScope(kernelLayer(healthy, state, deeds), nextScope)
             const here = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, second)
             yield* TestClock.adjust("50 seconds")
             wasKept(kept, state)
@@ -213,7 +213,7 @@ describe("a process that is killed", () => {
             yield* Scope.close(scope, Exit.void)
             yield* Scope.close(nextScope, Exit.void)
             client.interruptUnsafe()
-            assert.strictEqual(JSON.stringify(messages), JSON.stringify(allOf(state).messages))
+            assert.strictEqual(JSON.stringify(messages), JSON.stringify(messagesAndLogs(state).messages))
           }
         }).pipe(Principal.provide("ada"), Effect.provide(quiet)),
       { timeout: 60_000 }

@@ -28,7 +28,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { openPlace } from "../documents/DocumentStories.ts"
-import { bytesOf, memoryStorage, readText } from "../support/DocumentRoom.ts"
+import { byteStream, memoryStorage, readText } from "../support/DocumentRoom.ts"
 import { clock, quiet, weather } from "../support/Story.ts"
 import { loopTurn } from "../support/PassTime.ts"
 
@@ -110,14 +110,14 @@ const spoken = Effect.fnUntraced(function* (kinds: typeof Kinds.Type) {
   })
   if (kinds.includes("document")) {
     const scope = { _tag: "Thread", threadId } as const
-    const file = { scope, filename: "harbour.txt", bytes: bytesOf("The harbour of Bergen closes at nine.") }
+    const file = { scope, filename: "harbour.txt", bytes: byteStream("The harbour of Bergen closes at nine.") }
     const { id } = yield* run(Documents.use((documents) => documents.upload(file)))
     const document = Effect.suspend(() => run(Documents.use((documents) => documents.get(id))))
     while ((yield* document).status === "processing") yield* workDone
   }
   for (const kind of kinds) yield* say(threadId, texts[kind])
   const read = (thread: ThreadId) => run(Threads.use((threads) => threads.get(thread)))
-  const summaryOf = (thread: ThreadId) =>
+  const storedSummary = (thread: ThreadId) =>
     run(AssistantStore.use((store) => store.ofThread(thread))).pipe(
       Effect.map((found) => Option.getOrThrow(found).summary)
     )
@@ -128,7 +128,7 @@ const spoken = Effect.fnUntraced(function* (kinds: typeof Kinds.Type) {
     // The word of a frame is new for each block that is recalled.
     return JSON.stringify({ messages, system, tools }).replaceAll(/<(\/?)[0-9a-f]{12}>/gu, "<$1word>")
   })
-  return { conversations: yield* run(Conversations), nextPrompt, read, summaryOf, threadId }
+  return { conversations: yield* run(Conversations), nextPrompt, read, storedSummary, threadId }
 })
 
 /** What must be equal in a copy. */
@@ -144,14 +144,14 @@ describe("a thread of any messages", () => {
     [Kinds, Place],
     ([kinds, place]) =>
       Effect.gen(function* () {
-        const { conversations, read, summaryOf, threadId } = yield* spoken(kinds)
+        const { conversations, read, storedSummary, threadId } = yield* spoken(kinds)
         const { messages } = yield* read(threadId)
         const keeps = 1 + (place % messages.length)
         const messageId = messages[keeps - 1]?.id ?? assert.fail("no message")
         const fork = yield* conversations.fork({ threadId, messageId })
         const copied = (yield* read(fork.id)).messages
         assert.deepStrictEqual(said(copied), said(messages.slice(0, keeps)))
-        const [own, ofFork] = [yield* summaryOf(threadId), yield* summaryOf(fork.id)]
+        const [own, ofFork] = [yield* storedSummary(threadId), yield* storedSummary(fork.id)]
         const isCovered = own !== null && own.throughSequence <= keeps
         assert.deepStrictEqual(ofFork?.text ?? null, isCovered ? own.text : null)
         assert.deepStrictEqual(yield* read(threadId).pipe(Effect.map((found) => found.messages)), messages)
@@ -165,15 +165,15 @@ describe("a thread of any messages", () => {
       Effect.gen(function* () {
         const whole = yield* spoken(kinds)
         const expected = yield* whole.nextPrompt(whole.threadId)
-        const { conversations, nextPrompt, read, summaryOf, threadId } = yield* spoken(kinds)
+        const { conversations, nextPrompt, read, storedSummary, threadId } = yield* spoken(kinds)
         const { messages } = yield* read(threadId)
-        const before = yield* summaryOf(threadId)
+        const before = yield* storedSummary(threadId)
         const keeps = 1 + (place % (messages.length - 1))
         const messageId = messages[keeps - 1]?.id ?? assert.fail("no message")
         const { keptAs } = yield* conversations.rewind({ threadId, messageId })
         if (keptAs === null) return assert.fail("nothing was kept")
         assert.deepStrictEqual(said((yield* read(threadId)).messages), said(messages.slice(0, keeps)))
-        const left = yield* summaryOf(threadId)
+        const left = yield* storedSummary(threadId)
         // A summary that covers what was taken back is gone.
         assert.strictEqual(left?.text ?? null, (before?.throughSequence ?? 0) <= keeps ? (before?.text ?? null) : null)
         assert.strictEqual(yield* nextPrompt(keptAs), expected)

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
-import { bytesOf, embedLetters, memoryStorage, roomOver } from "../support/DocumentRoom.ts"
+import { byteStream, embedLetters, memoryStorage, roomOver } from "../support/DocumentRoom.ts"
 import { painterKernel, withImages } from "../media/Painter.ts"
 import { learns, memoryKernel, settle, tell } from "../memory/MemoryKernel.ts"
 import { story } from "../support/Story.ts"
@@ -117,7 +117,7 @@ describe("the budget of the day", () => {
         const { id: documentId } = yield* documents.upload({
           scope: { _tag: "Assistant", assistantId: id },
           filename: "a.txt",
-          bytes: bytesOf("Some words.")
+          bytes: byteStream("Some words.")
         })
         yield* TestClock.adjust("1 second")
         const document = yield* documents.get(documentId)

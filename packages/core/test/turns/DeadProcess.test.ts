@@ -16,7 +16,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { openKernel, terminalOf, transcript } from "../support/Story.ts"
+import { openKernel, terminalEvent, transcript } from "../support/Story.ts"
 import { faultyStores } from "../support/WatchedStores.ts"
 
 /** Longer than a test: what is seen here is not the work of the sweep. */
@@ -49,7 +49,7 @@ describe("whoever waits for a run sees that its process is dead, within its leas
         startImmediately: true
       })
       yield* afterLease
-      assert.deepInclude(terminalOf(yield* Fiber.join(seen)), { _tag: "RunFailed", code: "interrupted" })
+      assert.deepInclude(terminalEvent(yield* Fiber.join(seen)), { _tag: "RunFailed", code: "interrupted" })
       yield* doom.bury
     }).pipe(Principal.provide("ada"))
   )

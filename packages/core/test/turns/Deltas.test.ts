@@ -12,7 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { runOf, storedLog, story, tags, weather } from "../support/Story.ts"
+import { storedRun, storedLog, story, tags, weather } from "../support/Story.ts"
 
 const said = (text: string): ChatEvent => ({ _tag: "TextDelta", text })
 const finished: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }
@@ -34,7 +34,7 @@ const kernel = Layer.fresh(Kernel.layer).pipe(
   Layer.provideMerge(InMemory.layer)
 )
 
-const deltasOf = (stream: boolean) =>
+const loggedDeltas = (stream: boolean) =>
   Effect.gen(function* () {
     const turn = yield* (yield* Turns).start({ content: "Count", stream })
     assert.strictEqual((yield* turn.reply).content, "One, two, three, four.")
@@ -44,11 +44,11 @@ const deltasOf = (stream: boolean) =>
 
 describe("deltas in the log", () => {
   it.effect("of a turn that is not streamed hold what arrived together, in its order", () =>
-    Effect.map(deltasOf(false), (texts) => assert.deepStrictEqual(texts, ["One, two, ", "three, ", "four."]))
+    Effect.map(loggedDeltas(false), (texts) => assert.deepStrictEqual(texts, ["One, two, ", "three, ", "four."]))
   )
 
   it.effect("of a streamed turn are those of the provider", () =>
-    Effect.map(deltasOf(true), (texts) => assert.deepStrictEqual(texts, ["One, ", "two, ", "three, ", "four."]))
+    Effect.map(loggedDeltas(true), (texts) => assert.deepStrictEqual(texts, ["One, ", "two, ", "three, ", "four."]))
   )
 })
 
@@ -114,7 +114,7 @@ describe("the time of the first token", () => {
         const before = yield* Clock.currentTimeMillis
         const sending = yield* Effect.forkChild(turns.send({ content: "?", tools: [weather] }))
         yield* TestClock.adjust("10 seconds")
-        const { firstTokenAt } = yield* runOf(yield* Fiber.join(sending))
+        const { firstTokenAt } = yield* storedRun(yield* Fiber.join(sending))
         return firstTokenAt === null ? null : firstTokenAt.getTime() - before
       })
       assert.deepStrictEqual([yield* firstToken, yield* firstToken, yield* firstToken], [2000, 4000, null])

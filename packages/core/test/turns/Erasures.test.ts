@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel } from "../support/Story.ts"
+import { failureFrom, openKernel } from "../support/Story.ts"
 
 const send = Turns.use((turns) => turns.send({ content: "?" }))
 const begin = Erasures.use((erasures) => erasures.begin)
@@ -25,7 +25,7 @@ describe("the erasure of an owner", () => {
       yield* Principal.provide("bob")(kernel.run(send))
       const turn = yield* kernel.run(Turns.use((turns) => turns.start({ content: "?", stream: true })))
       const erasure = yield* kernel.run(begin)
-      assert.deepInclude(yield* failureOf(kernel.run(send)), { _tag: "StoreUnavailable", isErasing: true })
+      assert.deepInclude(yield* failureFrom(kernel.run(send)), { _tag: "StoreUnavailable", isErasing: true })
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* turn.reply).status, "CANCELLED")
       const report = yield* kernel.run(Erasures.use((erasures) => erasures.get(erasure.id)))

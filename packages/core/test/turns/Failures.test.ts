@@ -24,13 +24,13 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import {
-  failureOf,
-  messagesOf,
+  failureFrom,
+  messagesIn,
   openKernel,
   quiet,
-  runOf,
+  storedRun,
   story,
-  terminalOf,
+  terminalEvent,
   transcript,
   weather
 } from "../support/Story.ts"
@@ -133,9 +133,9 @@ describe("a model that fails", () => {
     [[say("Hel"), cut]],
     Effect.gen(function* () {
       const turn = yield* (yield* Turns).start({ content: "Hi", stream: true })
-      const end = terminalOf(yield* Stream.runCollect(turn.events))
+      const end = terminalEvent(yield* Stream.runCollect(turn.events))
       assert.deepInclude(end, { _tag: "RunFailed", code: "cut_off", retryable: true, content: "Hel" })
-      assert.deepInclude((yield* messagesOf(turn.threadId))[1], { status: "FAILED", content: "Hel" })
+      assert.deepInclude((yield* messagesIn(turn.threadId))[1], { status: "FAILED", content: "Hel" })
     })
   )
 
@@ -162,7 +162,11 @@ describe("a model that fails", () => {
       yield* TestClock.adjust("59 seconds")
       assert.isUndefined(events.pollUnsafe())
       yield* TestClock.adjust("1 second")
-      assert.deepInclude(terminalOf(yield* Fiber.join(events)), { _tag: "RunFailed", code: "timeout", content: "Hel" })
+      assert.deepInclude(terminalEvent(yield* Fiber.join(events)), {
+        _tag: "RunFailed",
+        code: "timeout",
+        content: "Hel"
+      })
     })
   )
 
@@ -183,9 +187,9 @@ describe("a model that fails", () => {
       const reply = yield* send
       assert.match(reply.fault?.message ?? "", /did not accept the key/u)
       assert.strictEqual(reply.content, "")
-      const [, answer] = yield* messagesOf(reply.threadId)
+      const [, answer] = yield* messagesIn(reply.threadId)
       assert.deepInclude(answer, { content: null, fault: reply.fault })
-      assert.deepInclude(yield* runOf(reply), { status: "FAILED", fault: reply.fault })
+      assert.deepInclude(yield* storedRun(reply), { status: "FAILED", fault: reply.fault })
     })
   )
 
@@ -197,8 +201,8 @@ describe("a model that fails", () => {
         const reply = yield* send
         const nothing = { inputTokens: 0, outputTokens: 0, costUsd: 0, estimated: false }
         assert.deepInclude(reply.usage, nothing)
-        assert.deepInclude((yield* runOf(reply)).usage, nothing)
-        const [, answer] = yield* messagesOf(reply.threadId)
+        assert.deepInclude((yield* storedRun(reply)).usage, nothing)
+        const [, answer] = yield* messagesIn(reply.threadId)
         assert.deepInclude(answer?.usage, nothing)
       })
     )
@@ -242,7 +246,7 @@ describe("a model that fails", () => {
       const reply = yield* send
       assert.deepInclude(reply, { status: "FAILED", content: "Two and two " })
       assert.strictEqual(reply.fault?.code, "refused")
-      const [, answer] = yield* messagesOf(reply.threadId)
+      const [, answer] = yield* messagesIn(reply.threadId)
       assert.deepInclude(answer, { status: "FAILED", content: "Two and two ", fault: reply.fault })
       const next = yield* (yield* Turns).send({ content: "again", threadId: reply.threadId })
       assert.deepInclude(next, { status: "COMPLETED", content: "Four.", fault: null })
@@ -318,7 +322,7 @@ describe("usage", () => {
       const outputs = [{ toolCallId: "a", output: "" }]
       const reply = yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })).reply
       assert.deepInclude(reply.usage, { inputTokens: 9, outputTokens: 3, cachedInputTokens: 5, costUsd: null })
-      assert.deepInclude((yield* runOf(asked)).usage, {
+      assert.deepInclude((yield* storedRun(asked)).usage, {
         inputTokens: 14,
         outputTokens: 5,
         costUsd: 0.5,
@@ -396,15 +400,15 @@ describe("a process that dies", () => {
       const turns = yield* Turns
       const turn = yield* first(Turns.use((each) => each.start({ content: "Hi", stream: true })))
       yield* TestClock.adjust("29 seconds")
-      assert.strictEqual((yield* runOf(turn)).status, "IN_PROGRESS")
+      assert.strictEqual((yield* storedRun(turn)).status, "IN_PROGRESS")
       yield* TestClock.adjust("16 seconds")
       assert.deepStrictEqual(yield* transcript(turn.threadId), [
         ["user", "COMPLETED", "Hi"],
         ["assistant", "FAILED", "Half"]
       ])
-      assert.deepInclude((yield* runOf(turn)).fault, { code: "interrupted", retryable: true })
+      assert.deepInclude((yield* storedRun(turn)).fault, { code: "interrupted", retryable: true })
       const events = yield* Stream.runCollect(yield* turns.follow(turn.threadId, turn.runId, 0))
-      assert.deepInclude(terminalOf(events), { _tag: "RunFailed", content: "Half" })
+      assert.deepInclude(terminalEvent(events), { _tag: "RunFailed", content: "Half" })
       yield* turns.send({ content: "Again", threadId: turn.threadId })
     }),
     { stores: InMemory.layerFrom(left) }
@@ -420,7 +424,7 @@ describe("a process that dies", () => {
       yield* TestClock.adjust("31 seconds")
       const reply = yield* (yield* Turns).send({ content: "Again", threadId: turn.threadId, busy: "reject" })
       assert.strictEqual(reply.content, "Again.")
-      assert.strictEqual((yield* runOf(turn)).status, "FAILED")
+      assert.strictEqual((yield* storedRun(turn)).status, "FAILED")
     }),
     { stores: InMemory.layerFrom(next), settings: { sweep: "1 day" } }
   )
@@ -478,11 +482,11 @@ describe("a process that dies", () => {
       yield* TestClock.adjust("1 second")
       away = true
       yield* TestClock.adjust("46 seconds")
-      assert.strictEqual((yield* second.run(runOf(turn))).status, "FAILED")
+      assert.strictEqual((yield* second.run(storedRun(turn))).status, "FAILED")
       away = false
       yield* first.run(ScriptedModel.use((model) => model.release()))
       const seen = yield* Fiber.join(events)
-      assert.deepInclude(terminalOf(seen), { _tag: "RunFailed", code: "interrupted", content: "Half" })
+      assert.deepInclude(terminalEvent(seen), { _tag: "RunFailed", code: "interrupted", content: "Half" })
       assert.deepStrictEqual((yield* second.run(transcript(turn.threadId)))[1], ["assistant", "FAILED", "Half"])
     })
   )
@@ -501,7 +505,7 @@ describe("a store that is away", () => {
         `at ${operation} (${how}) refuses the message; nothing of it is left, and the next one is answered`,
         [say("Hello.")],
         Effect.gen(function* () {
-          const refused = yield* failureOf(send)
+          const refused = yield* failureFrom(send)
           assert.strictEqual(refused._tag, "StoreUnavailable")
           const reply = yield* send
           assert.strictEqual(reply.content, "Hello.")
@@ -538,7 +542,7 @@ describe("a store that is away", () => {
         const outputs = asked.toolCalls.map(({ id }) => ({ toolCallId: id, output: "Sun." }))
         const turn = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
         assert.strictEqual((yield* turn.reply).content, "Fine.")
-        assert.strictEqual((yield* messagesOf(asked.threadId)).length, 3)
+        assert.strictEqual((yield* messagesIn(asked.threadId)).length, 3)
       }),
       away((operation, nth) => (operation === "runs.continue" && nth === 1 ? how : null))
     )
@@ -573,7 +577,7 @@ describe("a store that is away", () => {
       const { threadId } = yield* send
       const next = Turns.use((turns) => turns.send({ content: "b", threadId }))
       begins = false
-      const refused = yield* Effect.forkChild(failureOf(next), { startImmediately: true })
+      const refused = yield* Effect.forkChild(failureFrom(next), { startImmediately: true })
       yield* TestClock.adjust("6 seconds")
       assert.strictEqual((yield* Fiber.join(refused))._tag, "StoreUnavailable")
       begins = true
@@ -628,7 +632,7 @@ describe("a store that is away", () => {
       assert.deepInclude((yield* Fiber.join(reply)).fault, { code: "store_unavailable", retryable: true })
       settles = true
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* runOf(turn)).status, "FAILED")
+      assert.strictEqual((yield* storedRun(turn)).status, "FAILED")
     }),
     away((operation) => (operation === "runs.settle" && !settles ? "refuse" : null))
   )

@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import {
-  failureOf,
-  messagesOf,
-  runOf,
+  failureFrom,
+  messagesIn,
+  storedRun,
   story,
   storedLog,
   tags,
-  terminalOf,
+  terminalEvent,
   transcript,
   weather
 } from "../support/Story.ts"
@@ -68,8 +68,8 @@ describe("a message", () => {
       const model = yield* ScriptedModel
       const turn = yield* (yield* Turns).start({ content: "Hi" })
       yield* model.reached()
-      const stored = yield* messagesOf(turn.threadId)
-      const run = yield* runOf(turn)
+      const stored = yield* messagesIn(turn.threadId)
+      const run = yield* storedRun(turn)
       assert.deepStrictEqual(
         stored.map(({ content, role, status }) => [role, status, content]),
         [
@@ -91,12 +91,12 @@ describe("a message", () => {
       const events = yield* Stream.runCollect(turn.events)
       const reply = yield* turn.reply
       const begun = events.find((event) => event._tag === "RunStarted")
-      const stored = (yield* messagesOf(turn.threadId)).at(-1)
+      const stored = (yield* messagesIn(turn.threadId)).at(-1)
       const ids = [
         begun?.messageId,
-        terminalOf(events).messageId,
+        terminalEvent(events).messageId,
         reply.messageId,
-        (yield* runOf(turn)).answerId,
+        (yield* storedRun(turn)).answerId,
         stored?.id
       ]
       assert.deepStrictEqual(new Set(ids).size, 1)
@@ -125,7 +125,7 @@ describe("a message", () => {
         events.map((event) => event.sequence),
         events.map((_, index) => index + 1)
       )
-      const end = terminalOf(events)
+      const end = terminalEvent(events)
       assert.strictEqual(end._tag === "RunEnded" && end.content, "Hello.")
     })
   )
@@ -141,7 +141,7 @@ describe("a message", () => {
       const shown = yield* turns.send({ content: "Hi" })
       assert.strictEqual(shown.reasoning, "secret")
       assert.notInclude(JSON.stringify(yield* storedLog(shown)), "secret")
-      assert.notInclude(JSON.stringify(yield* messagesOf(shown.threadId)), "secret")
+      assert.notInclude(JSON.stringify(yield* messagesIn(shown.threadId)), "secret")
       const hidden = yield* turns.start({ content: "Hi", thinking: { excludeReasoning: true }, stream: true })
       assert.notInclude(JSON.stringify(yield* Stream.runCollect(hidden.events)), "secret")
     })
@@ -153,7 +153,7 @@ describe("a message", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       for (const content of ["", "  \n"]) {
-        assert.strictEqual((yield* failureOf(turns.send({ content })))._tag, "EmptyMessage")
+        assert.strictEqual((yield* failureFrom(turns.send({ content })))._tag, "EmptyMessage")
       }
       assert.deepStrictEqual(yield* (yield* Threads).list({ page: firstPage, includeMessages: false }), [])
       assert.deepStrictEqual(yield* (yield* Assistants).list(firstPage), [])
@@ -166,8 +166,8 @@ describe("a message", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const noThread = turns.send({ content: "Hi", threadId: yield* newId(ThreadId) })
-      assert.strictEqual((yield* failureOf(noThread))._tag, "ThreadNotFound")
-      const noProvider = yield* failureOf(turns.send({ content: "Hi", provider: "nobody" }))
+      assert.strictEqual((yield* failureFrom(noThread))._tag, "ThreadNotFound")
+      const noProvider = yield* failureFrom(turns.send({ content: "Hi", provider: "nobody" }))
       assert.deepInclude(noProvider, { _tag: "ProviderNotFound", provider: "nobody", registered: ["scripted"] })
       assert.deepStrictEqual(yield* (yield* Assistants).list(firstPage), [])
     })
@@ -201,7 +201,7 @@ describe("a message", () => {
       const waiting = listed?.messages.at(-1)
       yield* model.release()
       const events = yield* Stream.runCollect(yield* turns.follow(waiting!.threadId, waiting!.runId!, 0))
-      assert.strictEqual(terminalOf(events)._tag, "RunEnded")
+      assert.strictEqual(terminalEvent(events)._tag, "RunEnded")
     })
   )
 
@@ -211,7 +211,7 @@ describe("a message", () => {
     Effect.gen(function* () {
       const content = "a\u0000b \ud83d \" ' \\ \u2028 {{}}"
       const reply = yield* (yield* Turns).send({ content, metadata: { "\u0000": "\u0000" } })
-      const [user, answer] = yield* messagesOf(reply.threadId)
+      const [user, answer] = yield* messagesIn(reply.threadId)
       assert.deepStrictEqual([user?.content, user?.metadata], [content, { "\u0000": "\u0000" }])
       assert.deepStrictEqual([reply.content, answer?.content], ["\u0000\ud83d\ude00\\\"'", "\u0000\ud83d\ude00\\\"'"])
     })

@@ -19,15 +19,15 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import {
-  failureOf,
-  messagesOf,
+  failureFrom,
+  messagesIn,
   openKernel,
   quiet,
   story,
   storedLog,
   tags,
-  terminalOf,
-  textOf,
+  terminalEvent,
+  joinedText,
   weather
 } from "../support/Story.ts"
 
@@ -46,13 +46,13 @@ describe("following a run", () => {
         concurrency: 2
       })
       const expected = Array.from({ length: 1000 }, (_, index) => `${index} `).join("")
-      assert.deepStrictEqual([textOf(one), textOf(two)], [expected, expected])
+      assert.deepStrictEqual([joinedText(one), joinedText(two)], [expected, expected])
       assert.deepStrictEqual(
         one.map((event) => event.sequence),
         one.map((_, index) => index + 1)
       )
       assert.deepStrictEqual(yield* storedLog(turn), one)
-      assert.strictEqual((yield* messagesOf(turn.threadId))[1]?.content, expected)
+      assert.strictEqual((yield* messagesIn(turn.threadId))[1]?.content, expected)
     })
   )
 
@@ -73,7 +73,7 @@ describe("following a run", () => {
     [say("Hello.")],
     Effect.gen(function* () {
       const turn = yield* (yield* Turns).start({ content: "Hi", stream: true })
-      const last = terminalOf(yield* Stream.runCollect(turn.events)).sequence
+      const last = terminalEvent(yield* Stream.runCollect(turn.events)).sequence
       for (const after of [last, last + 1, 1e9]) assert.deepStrictEqual(yield* followed(turn, after), [])
     })
   )
@@ -85,7 +85,7 @@ describe("following a run", () => {
       const turns = yield* Turns
       const [one, two] = [yield* turns.send({ content: "1" }), yield* turns.send({ content: "2" })]
       for (const runId of [yield* newId(RunId), two.runId]) {
-        assert.strictEqual((yield* failureOf(followed({ threadId: one.threadId, runId }, 0)))._tag, "RunNotFound")
+        assert.strictEqual((yield* failureFrom(followed({ threadId: one.threadId, runId }, 0)))._tag, "RunNotFound")
       }
     })
   )
@@ -97,13 +97,13 @@ describe("following a run", () => {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "?", tools: [weather] })
       const first = yield* followed(asked, 0)
-      assert.strictEqual(terminalOf(first)._tag, "ToolSubmitRequired")
+      assert.strictEqual(terminalEvent(first)._tag, "ToolSubmitRequired")
       assert.deepStrictEqual(yield* followed(asked, first.length), [])
       const outputs = [{ toolCallId: "a", output: "sun" }]
       yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })).reply
       assert.deepStrictEqual(yield* followed(asked, 0), first)
-      const second = yield* followed(asked, terminalOf(first).sequence)
-      assert.deepStrictEqual([second[0]?._tag, terminalOf(second)._tag], ["RunContinuing", "RunEnded"])
+      const second = yield* followed(asked, terminalEvent(first).sequence)
+      assert.deepStrictEqual([second[0]?._tag, terminalEvent(second)._tag], ["RunContinuing", "RunEnded"])
     })
   )
 
@@ -120,10 +120,10 @@ describe("following a run", () => {
       const untilText = Stream.takeUntil(events, (event) => event._tag === "TextDelta")
       const first = yield* Effect.forkChild(other.run(Stream.runCollect(untilText)), { startImmediately: true })
       yield* TestClock.adjust("50 millis")
-      assert.strictEqual(textOf(yield* Fiber.join(first)), "Hel")
+      assert.strictEqual(joinedText(yield* Fiber.join(first)), "Hel")
       const whole = yield* Effect.forkChild(other.run(Stream.runCollect(events)), { startImmediately: true })
       yield* model.release()
-      assert.strictEqual(textOf(yield* Fiber.join(whole)), "Hello.")
+      assert.strictEqual(joinedText(yield* Fiber.join(whole)), "Hello.")
     }),
     { stores: InMemory.layerFrom(shared) }
   )
@@ -142,7 +142,7 @@ describe("following a run", () => {
       yield* model.release()
       yield* turn.reply
       yield* TestClock.adjust("1 second")
-      assert.strictEqual(textOf(yield* Fiber.join(whole)), "Hello.")
+      assert.strictEqual(joinedText(yield* Fiber.join(whole)), "Hello.")
     }),
     { stores: InMemory.layerFrom(silent) }
   )
@@ -161,7 +161,7 @@ describe("following a run", () => {
       assert.strictEqual((yield* turn.reply).content, "ab")
       assert.isUndefined(slow.pollUnsafe())
       yield* TestClock.adjust("10 hours")
-      assert.strictEqual(textOf(yield* Fiber.join(slow)), "ab")
+      assert.strictEqual(joinedText(yield* Fiber.join(slow)), "ab")
     })
   )
 
@@ -243,15 +243,15 @@ describe("property: whatever the model does", () => {
         const log: Array<TurnEvent> = []
         while (true) {
           const live = yield* here.run(Stream.runCollect(events))
-          const end = terminalOf(live)
+          const end = terminalEvent(live)
           log.push(...live)
 
           // The leg's fold is the stored message, and the reply that nobody streamed.
-          const stored = (yield* here.run(messagesOf(turn.threadId))).find((message) => message.id === end.messageId)
+          const stored = (yield* here.run(messagesIn(turn.threadId))).find((message) => message.id === end.messageId)
           const reply = foldReply(turn, live)
           const said = end._tag === "MessageSaved" ? "" : end.content
           assert.strictEqual(stored?.content ?? "", said)
-          assert.strictEqual(textOf(live), said)
+          assert.strictEqual(joinedText(live), said)
           assert.deepStrictEqual(
             [stored?.status, stored?.usage, stored?.model],
             [reply?.status, reply?.usage, reply?.model]

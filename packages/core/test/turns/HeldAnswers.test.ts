@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, quiet, story, terminalOf, transcript } from "../support/Story.ts"
+import { failureFrom, openKernel, quiet, story, terminalEvent, transcript } from "../support/Story.ts"
 import { watchedStores } from "../support/WatchedStores.ts"
 
 const openThread = Effect.gen(function* () {
@@ -51,7 +51,7 @@ describe("an answer of begin that is held", () => {
     2,
     Effect.gen(function* () {
       const threadId = yield* openThread
-      const refused = yield* Effect.forkChild(failureOf((yield* Turns).send({ threadId, content: "Hi" })), {
+      const refused = yield* Effect.forkChild(failureFrom((yield* Turns).send({ threadId, content: "Hi" })), {
         startImmediately: true
       })
       yield* TestClock.adjust("21 seconds")
@@ -78,6 +78,6 @@ it.effect(
       const events = yield* following.run(Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0)))
       yield* following.run(Threads.use((threads) => threads.remove(turn.threadId)))
       const seen = yield* Stream.runCollect(events)
-      assert.deepInclude(terminalOf(seen), { _tag: "RunCancelled", provider: "scripted" })
+      assert.deepInclude(terminalEvent(seen), { _tag: "RunCancelled", provider: "scripted" })
     }).pipe(Principal.provide("ada"), Effect.scoped, Effect.provide(quiet))
 )

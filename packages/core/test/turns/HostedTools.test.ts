@@ -9,7 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, messagesOf, quiet, runOf, story, tags, transcript, weather } from "../support/Story.ts"
+import { failureFrom, messagesIn, quiet, storedRun, story, tags, transcript, weather } from "../support/Story.ts"
 
 const hosted = (name: string, run: HostedTool["run"], options: Partial<HostedTool> = {}): HostedTool => ({
   definition: { name, description: null, parameters: null },
@@ -200,7 +200,7 @@ describe("a hosted tool", () => {
         asked.toolCalls.map(({ id }) => id),
         ["c"]
       )
-      const stored = (yield* messagesOf(asked.threadId)).at(-1)
+      const stored = (yield* messagesIn(asked.threadId)).at(-1)
       assert.deepStrictEqual(
         stored?.toolCalls.map(({ id }) => id),
         ["c"]
@@ -209,7 +209,7 @@ describe("a hosted tool", () => {
         stored?.steps[0]?.hostedResults.map(({ output }) => output),
         ['{"a":1}']
       )
-      const refused = yield* failureOf(
+      const refused = yield* failureFrom(
         turns.submitToolOutputs({
           threadId: asked.threadId,
           outputs: [
@@ -301,7 +301,7 @@ describe("a hosted tool", () => {
     [],
     Effect.gen(function* () {
       const clash = { name: "echo", description: null, parameters: null }
-      const refused = yield* failureOf((yield* Turns).send({ content: "?", tools: [weather, clash] }))
+      const refused = yield* failureFrom((yield* Turns).send({ content: "?", tools: [weather, clash] }))
       assert.deepInclude(refused, { _tag: "ToolNameTaken", name: "echo", index: 1 })
     }),
     { hosted: [echo] }
@@ -355,7 +355,7 @@ describe("a hosted tool", () => {
       const turn = yield* turns.start({ content: "?", stream: true })
       yield* Stream.runHead(Stream.filter(turn.events, (event) => event._tag === "HostedResult"))
       yield* turns.cancel(turn.threadId, turn.runId)
-      const [, answer] = yield* messagesOf(turn.threadId)
+      const [, answer] = yield* messagesIn(turn.threadId)
       assert.deepStrictEqual(
         answer?.steps[0]?.hostedResults.map(({ toolCallId }) => toolCallId),
         ["h"]
@@ -375,7 +375,7 @@ describe("a hosted tool", () => {
       const turns = yield* Turns
       const turn = yield* turns.start({ content: "?" })
       yield* TestClock.adjust("50 seconds")
-      assert.strictEqual((yield* runOf(turn)).status, "IN_PROGRESS")
+      assert.strictEqual((yield* storedRun(turn)).status, "IN_PROGRESS")
       yield* TestClock.adjust("15 seconds")
       yield* turns.cancel(turn.threadId, turn.runId)
     }),

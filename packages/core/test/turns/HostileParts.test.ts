@@ -24,7 +24,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { openKernel, quiet, storedLog, terminalOf, transcript } from "../support/Story.ts"
+import { openKernel, quiet, storedLog, terminalEvent, transcript } from "../support/Story.ts"
 import { watchedStores } from "../support/WatchedStores.ts"
 
 type Part = TurnPart<null>
@@ -100,7 +100,7 @@ const survives = (
       expected.steps ?? (expected.end === "RunFailed" ? [say("Again")] : [say("Answer"), say("Again")]),
       Effect.gen(function* () {
         const { events, turn } = yield* turnWith({ bad: {} })
-        const end = terminalOf(events)
+        const end = terminalEvent(events)
         assert.strictEqual(end._tag, expected.end ?? "RunEnded")
         if (end._tag === "RunFailed") assert.strictEqual(end.code, expected.code)
         if (end._tag === "RunEnded") assert.strictEqual(end.content, "Answer")
@@ -117,7 +117,7 @@ const survives = (
         const log = yield* storedLog(turn)
         assert.strictEqual(log.at(-1)?._tag, end._tag)
         const next = yield* turnWith({}, turn.threadId)
-        assert.strictEqual(terminalOf(next.events)._tag, "RunEnded")
+        assert.strictEqual(terminalEvent(next.events)._tag, "RunEnded")
         const said = yield* transcript(turn.threadId)
         assert.deepStrictEqual(said.at(-1), ["assistant", "COMPLETED", "Again"])
         assert.strictEqual(said.length, 4)
@@ -276,7 +276,7 @@ describe("a part that decides", () => {
           assert.isTrue(Exit.isFailure(unknown))
           assert.strictEqual((yield* Threads.use((threads) => threads.get(first.turn.threadId))).messages.length, 2)
           const next = yield* turnWith({}, first.turn.threadId)
-          assert.strictEqual(terminalOf(next.events)._tag, "RunEnded")
+          assert.strictEqual(terminalEvent(next.events)._tag, "RunEnded")
         })
       )
     )
@@ -393,7 +393,7 @@ describe("a part that is too slow before anything is stored", () => {
           events.map(({ _tag }) => _tag),
           ["PartTold", "Charged", "RunFailed"]
         )
-        assert.deepInclude(terminalOf(events), { code: "part_timeout", retryable: true })
+        assert.deepInclude(terminalEvent(events), { code: "part_timeout", retryable: true })
         assert.strictEqual((yield* Assistants.use((assistants) => assistants.list(firstPage))).length, 0)
         const { days } = yield* UsageLedger.use((ledger) => ledger.recent(firstPage))
         assert.strictEqual(days[0]?.usage.costUsd, 0.5)
@@ -453,7 +453,7 @@ it.effect("a part that tells and spends while the end is stored is not heard, an
     [say("Answer")],
     Effect.gen(function* () {
       const { events, turn } = yield* turnWith({ bad: {} })
-      assert.strictEqual(terminalOf(events)._tag, "RunEnded")
+      assert.strictEqual(terminalEvent(events)._tag, "RunEnded")
       assert.strictEqual(new Set(events.map(({ sequence }) => sequence)).size, events.length)
       assert.notInclude(
         events.map(({ _tag }) => _tag),

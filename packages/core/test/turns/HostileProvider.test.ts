@@ -15,7 +15,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, quiet, runOf, story, storedLog, transcript, weather } from "../support/Story.ts"
+import { failureFrom, openKernel, quiet, storedRun, story, storedLog, transcript, weather } from "../support/Story.ts"
 
 const long = "n".repeat(5000)
 const noUsage = {
@@ -53,15 +53,15 @@ describe("names at the door", () => {
     Effect.gen(function* () {
       const [turns, assistants] = [yield* Turns, yield* Assistants]
       for (const field of ["model", "provider"] as const) {
-        const refused = yield* failureOf(turns.send({ content: "Hi", [field]: long }))
+        const refused = yield* failureFrom(turns.send({ content: "Hi", [field]: long }))
         assert.deepInclude(refused, { _tag: "NameTooLong", field, limit: 255 })
-        assert.strictEqual((yield* failureOf(assistants.create({ name: "A", [field]: long })))._tag, "NameTooLong")
+        assert.strictEqual((yield* failureFrom(assistants.create({ name: "A", [field]: long })))._tag, "NameTooLong")
       }
       const embedding = { model: long }
-      assert.strictEqual((yield* failureOf(assistants.create({ name: "A", embedding })))._tag, "NameTooLong")
+      assert.strictEqual((yield* failureFrom(assistants.create({ name: "A", embedding })))._tag, "NameTooLong")
       assert.deepStrictEqual(yield* assistants.list(firstPage), [])
       const kept = yield* assistants.create({ name: "A", model: "😀".repeat(255) })
-      assert.strictEqual((yield* failureOf(assistants.update(kept.id, { model: long })))._tag, "NameTooLong")
+      assert.strictEqual((yield* failureFrom(assistants.update(kept.id, { model: long })))._tag, "NameTooLong")
     })
   )
 })
@@ -78,7 +78,7 @@ describe("what a provider reports", () => {
         days.map(({ model, usage }) => [model.length, usage.inputTokens]),
         [[255, 1e12]]
       )
-      assert.deepInclude(yield* runOf(reply), { status: "COMPLETED", model: long.slice(0, 255) })
+      assert.deepInclude(yield* storedRun(reply), { status: "COMPLETED", model: long.slice(0, 255) })
     }).pipe(
       Principal.provide("ada"),
       Effect.provide(
@@ -227,7 +227,7 @@ describe("a settlement that the store refuses for its content", () => {
       const reply = yield* turns.send({ content: "Hi" })
       assert.deepInclude(reply, { status: "FAILED" })
       assert.deepInclude(reply.fault, { code: "answer_not_stored", retryable: false })
-      assert.deepInclude(yield* runOf(reply), { status: "FAILED", fault: reply.fault })
+      assert.deepInclude(yield* storedRun(reply), { status: "FAILED", fault: reply.fault })
       assert.deepStrictEqual((yield* transcript(reply.threadId))[1], ["assistant", "FAILED", null])
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
       assert.strictEqual(days[0]?.usage.inputTokens, 7)
@@ -265,7 +265,7 @@ describe("a settlement that the store refuses for its content", () => {
       row.expiresAt = 0
       const next = yield* openKernel([], { stores: tooLong.stores })
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* next.run(runOf(turn))).status, "FAILED")
+      assert.strictEqual((yield* next.run(storedRun(turn))).status, "FAILED")
     }).pipe(Principal.provide("ada"))
   )
 })

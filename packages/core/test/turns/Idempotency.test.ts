@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, story, tags, transcript, weather } from "../support/Story.ts"
+import { failureFrom, openKernel, story, tags, transcript, weather } from "../support/Story.ts"
 
 const key = { key: "k", fingerprint: "body" }
 const patient = { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour" } as const
@@ -53,10 +53,10 @@ describe("a request with an idempotency key", () => {
       const turns = yield* Turns
       const first = yield* turns.start({ content: "Hi", idempotency: key })
       const other = turns.send({ content: "Other", idempotency: { ...key, fingerprint: "other" } })
-      assert.strictEqual((yield* failureOf(other))._tag, "IdempotencyConflict")
+      assert.strictEqual((yield* failureFrom(other))._tag, "IdempotencyConflict")
       yield* model.release()
       yield* first.reply
-      assert.strictEqual((yield* failureOf(other))._tag, "IdempotencyConflict")
+      assert.strictEqual((yield* failureFrom(other))._tag, "IdempotencyConflict")
     })
   )
 
@@ -162,8 +162,8 @@ describe("a request with an idempotency key", () => {
       const blocking = yield* turns.start({ content: "1" })
       yield* model.reached()
       const request = { content: "2", threadId: blocking.threadId, idempotency: key }
-      const waiting = yield* Effect.forkChild(failureOf(turns.send(request)), { startImmediately: true })
-      const repeat = yield* Effect.forkChild(failureOf(turns.send(request)), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(failureFrom(turns.send(request)), { startImmediately: true })
+      const repeat = yield* Effect.forkChild(failureFrom(turns.send(request)), { startImmediately: true })
       yield* TestClock.adjust("31 seconds")
       const [first, second] = [yield* Fiber.join(waiting), yield* Fiber.join(repeat)]
       assert.deepStrictEqual([first._tag, second._tag], ["ThreadBusy", "ThreadBusy"])

@@ -20,7 +20,7 @@ const delta = (sequence: number): TurnEvent => ({
 const log = (length: number) => Array.from({ length }, (_, index) => delta(index + 1))
 
 /** A store that counts its reads, gives a hundred events at once, and answers when the test lets it. */
-const storeOf = (events: ReadonlyArray<TurnEvent>) => {
+const countingStore = (events: ReadonlyArray<TurnEvent>) => {
   const reads: Array<{ readonly after: number; readonly answer: Deferred.Deferred<void, StoreUnavailable> }> = []
   const read = (_: RunId, after: number) =>
     Effect.gen(function* () {
@@ -41,7 +41,7 @@ const many = <A, E, R>(count: number, effect: Effect.Effect<A, E, R>) =>
 describe("pages of a stored log", () => {
   it.effect("are read once for fifty followers, whether they come at once or later, and are one copy", () =>
     Effect.gen(function* () {
-      const store = storeOf(log(250))
+      const store = countingStore(log(250))
       const readPage = makeLogPages(store)
       const runId = yield* newId(RunId)
       const early = yield* many(49, readPage(runId, 0))
@@ -55,7 +55,7 @@ describe("pages of a stored log", () => {
 
   it.effect("are not shared between owners", () =>
     Effect.gen(function* () {
-      const store = storeOf(log(1))
+      const store = countingStore(log(1))
       const readPage = makeLogPages(store)
       const runId = yield* newId(RunId)
       const fibers = yield* Effect.forEach(["one", "two"], (owner) =>
@@ -69,7 +69,7 @@ describe("pages of a stored log", () => {
 
   it.effect("reach the others when the follower who asked for them has gone", () =>
     Effect.gen(function* () {
-      const store = storeOf(log(3))
+      const store = countingStore(log(3))
       const readPage = makeLogPages(store)
       const runId = yield* newId(RunId)
       const [first, ...others] = yield* many(3, readPage(runId, 0))
@@ -89,7 +89,7 @@ describe("pages of a stored log", () => {
     "that the store could not give are asked for again by the next follower, and not by each of those who waited",
     () =>
       Effect.gen(function* () {
-        const store = storeOf(log(3))
+        const store = countingStore(log(3))
         const readPage = makeLogPages(store)
         const runId = yield* newId(RunId)
         const fibers = yield* many(10, Effect.flip(readPage(runId, 0)))
@@ -106,7 +106,7 @@ describe("pages of a stored log", () => {
   it.effect("miss nothing that was written while a read was under way", () =>
     Effect.gen(function* () {
       const events: Array<TurnEvent> = []
-      const store = storeOf(events)
+      const store = countingStore(events)
       const readPage = makeLogPages(store)
       const runId = yield* newId(RunId)
       const before = yield* Effect.forkChild(readPage(runId, 0), { startImmediately: true })
@@ -122,7 +122,7 @@ describe("pages of a stored log", () => {
 
   it.effect("are few: a log of any length leaves the first ones to be read again", () =>
     Effect.gen(function* () {
-      const store = storeOf(log(10_000))
+      const store = countingStore(log(10_000))
       const readPage = makeLogPages(store)
       const runId = yield* newId(RunId)
       const readAt = (after: number) =>

@@ -21,7 +21,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, quiet, story, weather } from "../support/Story.ts"
+import { failureFrom, openKernel, quiet, story, weather } from "../support/Story.ts"
 
 /** A meter that remembers what it was told. */
 const meter = (ensureCredit: MeteringPort["ensureCredit"] = () => Effect.void) => {
@@ -44,7 +44,7 @@ describe("credit", () => {
     "that is missing refuses the message; nothing is stored, no model is asked, nothing is recorded",
     [],
     Effect.gen(function* () {
-      assert.strictEqual((yield* failureOf((yield* Turns).send({ content: "Hi" })))._tag, "InsufficientCredit")
+      assert.strictEqual((yield* failureFrom((yield* Turns).send({ content: "Hi" })))._tag, "InsufficientCredit")
       assert.deepStrictEqual(yield* (yield* Assistants).list(firstPage), [])
       assert.deepStrictEqual(poor.reports, [])
     }),
@@ -75,7 +75,7 @@ describe("credit", () => {
         outputs: [{ toolCallId: "a", output: "sun" }]
       })
       credit = false
-      assert.strictEqual((yield* failureOf(submit))._tag, "InsufficientCredit")
+      assert.strictEqual((yield* failureFrom(submit))._tag, "InsufficientCredit")
       credit = true
       assert.strictEqual((yield* (yield* submit).reply).content, "Sunny.")
     }),
@@ -172,7 +172,7 @@ describe("usage is recorded once a leg", () => {
       const turns = yield* Turns
       const first = yield* start
       yield* (yield* ScriptedModel).reached()
-      const second = yield* Effect.forkChild(failureOf(turns.send({ content: "2", threadId: first.threadId })), {
+      const second = yield* Effect.forkChild(failureFrom(turns.send({ content: "2", threadId: first.threadId })), {
         startImmediately: true
       })
       yield* TestClock.adjust("31 seconds")

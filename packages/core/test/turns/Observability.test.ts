@@ -177,14 +177,14 @@ describe("spans", () => {
   )
 })
 
-const sumOf = (state: object) => ("sum" in state ? state.sum : null)
+const metricSum = (state: object) => ("sum" in state ? state.sum : null)
 
 /** What the metrics of a name have counted, with the attributes of each. */
 const counted = (name: string) =>
   Effect.map(Metric.snapshot, (all): Array<Readonly<Record<string, unknown>>> =>
     all.flatMap((metric) =>
       metric.id === name && (metric.type === "Counter" || metric.type === "Histogram")
-        ? [{ ...metric.attributes, count: Number(metric.state.count), sum: sumOf(metric.state) }]
+        ? [{ ...metric.attributes, count: Number(metric.state.count), sum: metricSum(metric.state) }]
         : []
     )
   )

@@ -85,7 +85,7 @@ const asker = (provider: Provider): TurnPart<null> => ({
   }
 })
 
-const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: Deeds) => {
+const kernelLayer = (doom: Crash.Doom, state: InMemory.State, deeds: Deeds) => {
   const provider = doom.provider(vendor(deeds))
   const documents = Layer.effect(
     DocumentStore,
@@ -123,7 +123,7 @@ const live = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
   const deeds: Deeds = []
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
-  const services = yield* Layer.buildWithScope(kernelOf(doom, state, deeds), scope)
+  const services = yield* Layer.buildWithScope(kernelLayer(doom, state, deeds), scope)
   const threadId = yield* Effect.provideContext(openThread, services)
   const before = doom.writes()
   const options = { ...withImages(), image: { provider: "p", model: "oil" }, asker: {} }
@@ -156,7 +156,7 @@ describe("a process that dies in a turn that pays vendors", () => {
           const { client, deeds, doom, scope, state, threadId } = yield* live({ at, hears })
           assert.isTrue(doom.isDead(), `write ${at}`)
           const nextScope = yield* Scope.make()
-          const next = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), state, []), nextScope)
+          const next = yield* Layer.buildWithScope(kernelLayer(yield* Crash.make(), state, []), nextScope)
           yield* TestClock.adjust("50 seconds")
           yield* Effect.gen(function* () {
             const charges = yield* chargesIn

@@ -6,7 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { failureOf, openKernel, story } from "../support/Story.ts"
+import { failureFrom, openKernel, story } from "../support/Story.ts"
 import { type Intercept, watchedStores } from "../support/WatchedStores.ts"
 
 /** Counts the look-ups. */
@@ -76,7 +76,7 @@ describe("a thread that was answered here before", () => {
       const { threadId } = yield* turns.send({ content: "a", assistantId: id })
       yield* turns.send({ content: "b", threadId })
       const long = { content: "word ".repeat(150), threadId }
-      assert.strictEqual((yield* failureOf(turns.send(long)))._tag, "ContextTooLong")
+      assert.strictEqual((yield* failureFrom(turns.send(long)))._tag, "ContextTooLong")
       yield* turns.send({ content: "b", threadId })
       yield* other.run(Assistants.use(({ update }) => update(id, { systemPrompt: "Be brief." })))
       assert.strictEqual((yield* turns.send(long)).status, "COMPLETED")
@@ -93,7 +93,7 @@ describe("a thread that was answered here before", () => {
       const { threadId } = yield* turns.send({ content: "a" })
       yield* turns.send({ content: "b", threadId })
       const long = { content: "word ".repeat(1000), threadId }
-      assert.strictEqual((yield* failureOf(turns.send(long)))._tag, "ContextTooLong")
+      assert.strictEqual((yield* failureFrom(turns.send(long)))._tag, "ContextTooLong")
       assert.strictEqual(refused.seen.lookUps, 2)
       for (const content of ["c", "d"]) yield* turns.send({ content, threadId })
       assert.strictEqual(refused.seen.lookUps, 3)
@@ -111,7 +111,7 @@ describe("a thread that was answered here before", () => {
       const { threadId } = yield* turns.send({ content: "a" })
       yield* turns.send({ content: "b", threadId })
       yield* other.run(Threads.use(({ remove }) => remove(threadId)))
-      assert.strictEqual((yield* failureOf(turns.send({ content: "c", threadId })))._tag, "ThreadNotFound")
+      assert.strictEqual((yield* failureFrom(turns.send({ content: "c", threadId })))._tag, "ThreadNotFound")
     }),
     { stores: InMemory.layerFrom(removed) }
   )

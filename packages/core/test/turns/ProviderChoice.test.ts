@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { failureOf, quiet } from "../support/Story.ts"
+import { failureFrom, quiet } from "../support/Story.ts"
 
 const answer = (...events: ReadonlyArray<ChatEvent>) =>
   Stream.fromIterable<ChatEvent>([...events, { _tag: "Finished", reason: "stop", model: null, providerData: null }])
@@ -74,9 +74,9 @@ describe("a provider without a model", () => {
     const { asked, layer } = three()
     return Effect.gen(function* () {
       const turns = yield* Turns
-      const refused = yield* failureOf(turns.send({ content: "Hi", provider: "c" }))
+      const refused = yield* failureFrom(turns.send({ content: "Hi", provider: "c" }))
       assert.deepInclude(refused, { _tag: "ModelNotNamed", provider: "c" })
-      assert.strictEqual((yield* failureOf(turns.send({ content: "Hi", provider: "x" })))._tag, "ProviderNotFound")
+      assert.strictEqual((yield* failureFrom(turns.send({ content: "Hi", provider: "x" })))._tag, "ProviderNotFound")
       assert.deepStrictEqual(asked, [])
     }).pipe(Principal.provide("ada"), Effect.provide(layer))
   })
@@ -87,11 +87,11 @@ describe("an assistant with a provider that is not there", () => {
     Effect.gen(function* () {
       const assistants = yield* Assistants
       for (const provider of ["x", "e"]) {
-        const refused = yield* failureOf(assistants.create({ name: "A", provider }))
+        const refused = yield* failureFrom(assistants.create({ name: "A", provider }))
         assert.deepInclude(refused, { _tag: "ProviderNotFound", registered: ["a", "b", "c"] })
       }
       const saved = yield* assistants.create({ name: "A", provider: "b" })
-      assert.strictEqual((yield* failureOf(assistants.update(saved.id, { provider: "x" })))._tag, "ProviderNotFound")
+      assert.strictEqual((yield* failureFrom(assistants.update(saved.id, { provider: "x" })))._tag, "ProviderNotFound")
       assert.deepStrictEqual(yield* assistants.get(saved.id), saved)
       assert.isNull((yield* assistants.update(saved.id, { provider: null })).provider)
     }).pipe(Principal.provide("ada"), Effect.provide(three().layer))

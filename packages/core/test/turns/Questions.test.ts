@@ -31,7 +31,7 @@ type Kernel = Awaited<ReturnType<typeof TestKernel.open>>
 const lastOutputs = ({ model }: Kernel) =>
   (model.requests.at(-1)?.messages ?? []).flatMap((message) => (message.role === "tool" ? [message.output] : []))
 
-const problemOf = (promise: Promise<unknown>) =>
+const errorText = (promise: Promise<unknown>) =>
   promise.then(
     () => "nothing",
     (error: Error & { readonly _tag: string }) => `${error._tag}: ${error.message}`
@@ -53,7 +53,7 @@ describe("a tool that asks a person", () => {
     await using two = await TestKernel.open(script.slice(1), { hosted: [book(1, heard)], stores })
     for (const args of [undefined, {}, { seats: "two" }, { seats: 0 }])
       assert.match(
-        await problemOf(two.approvals.approve("a", { arguments: args })),
+        await errorText(two.approvals.approve("a", { arguments: args })),
         /^DecisionsRejected: .*a \(invalid arguments: seats/u
       )
     assert.deepStrictEqual(heard, [])
@@ -63,7 +63,7 @@ describe("a tool that asks a person", () => {
     assert.deepStrictEqual(lastOutputs(two), ['[{"day":"Friday"},"accept",{"seats":2}]'], "the call ran as it was made")
     const place = { id: "a", threadId: asked.threadId, runId: asked.runId }
     assert.deepInclude(await two.approvals.approve(place, { arguments: { seats: 2 } }), { content: "Booked." })
-    assert.match(await problemOf(two.approvals.approve(place, { arguments: { seats: 3 } })), /was answered already/u)
+    assert.match(await errorText(two.approvals.approve(place, { arguments: { seats: 3 } })), /was answered already/u)
     assert.lengthOf(heard, 1)
   })
 

@@ -6,12 +6,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, runOf, story, transcript, weather } from "../support/Story.ts"
+import { failureFrom, openKernel, storedRun, story, transcript, weather } from "../support/Story.ts"
 
 const send = (content = "?") => Turns.use((turns) => turns.send({ content }))
 
-const refusalOf = Effect.fnUntraced(function* () {
-  const error = yield* failureOf(send())
+const limitRefusal = Effect.fnUntraced(function* () {
+  const error = yield* failureFrom(send())
   return error._tag === "OverLimit" ? error : assert.fail(error.message)
 })
 
@@ -22,7 +22,7 @@ describe("turns a minute", () => {
     Effect.gen(function* () {
       yield* send()
       yield* send()
-      const error = yield* refusalOf()
+      const error = yield* limitRefusal()
       assert.strictEqual(error.waitMillis, 60_000)
       assert.strictEqual(
         error.message,
@@ -58,7 +58,7 @@ describe("turns at once", () => {
       const turns = yield* Turns
       const first = yield* turns.start({ content: "?" })
       yield* (yield* ScriptedModel).reached()
-      assert.strictEqual((yield* refusalOf()).limit, "turnsAtOnce")
+      assert.strictEqual((yield* limitRefusal()).limit, "turnsAtOnce")
       yield* turns.cancel(first.threadId, first.runId)
       yield* send()
     }),
@@ -83,7 +83,7 @@ describe("turns at once", () => {
       yield* dying.run(Turns.use((turns) => turns.start({ content: "?" })))
       doom.kill()
       yield* TestClock.adjust("10 seconds")
-      assert.strictEqual((yield* other.run(refusalOf())).limit, "turnsAtOnce")
+      assert.strictEqual((yield* other.run(limitRefusal())).limit, "turnsAtOnce")
       yield* TestClock.adjust("60 seconds")
       assert.strictEqual((yield* other.run(send())).content, "Back.")
       assert.isTrue([...state.runs.values()].every(({ run }) => run.status !== "IN_PROGRESS"))
@@ -102,7 +102,7 @@ describe("the budget of the day", () => {
       yield* send()
       const { inputTokens, outputTokens } = yield* (yield* Allowances).report()
       assert.deepStrictEqual([inputTokens.used, outputTokens.used, inputTokens.limit], [4000, 999, 5000])
-      const error = yield* refusalOf()
+      const error = yield* limitRefusal()
       assert.deepStrictEqual([error.limit, error.left, error.resetsAt], ["tokensPerDay", 1, inputTokens.resetsAt])
       yield* TestClock.adjust("1 day")
       yield* send()
@@ -116,7 +116,7 @@ describe("the budget of the day", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const { assistantId } = yield* turns.send({ content: "?" })
-      const error = yield* failureOf(turns.send({ content: "?", assistantId }))
+      const error = yield* failureFrom(turns.send({ content: "?", assistantId }))
       assert.strictEqual(error._tag === "OverLimit" && error.limit, "tokensPerDayOfAssistant")
       assert.include(error.message, "5000 tokens a day of the assistant is reached: 1 left")
       yield* turns.send({ content: "?" })
@@ -133,7 +133,7 @@ describe("the budget of the day", () => {
     [[say("One."), uses({ inputTokens: 100_000, outputTokens: 10_000, costUsd: null })]],
     Effect.gen(function* () {
       yield* send()
-      assert.strictEqual((yield* refusalOf()).limit, "usdPerDay")
+      assert.strictEqual((yield* limitRefusal()).limit, "usdPerDay")
       assert.closeTo((yield* (yield* Allowances).report()).costUsd.used, 0.45, 1e-9)
     }),
     { quota: { usdPerDay: 0.45 } }
@@ -150,7 +150,7 @@ describe("the budget of the day", () => {
       const turn = yield* turns.start({ content: "?" })
       yield* TestClock.adjust("1 second")
       yield* turn.reply
-      const { fault, status } = yield* runOf(turn)
+      const { fault, status } = yield* storedRun(turn)
       assert.deepStrictEqual([status, fault?.code, fault?.retryable], ["FAILED", "budget_exceeded", false])
       assert.match(fault?.message ?? "", /limit of 5000 tokens a day is reached/u)
       const [, [, stored, said] = assert.fail()] = yield* transcript(turn.threadId)
@@ -184,9 +184,9 @@ describe("the budget of the day", () => {
       const turn = yield* (yield* Turns).start({ content: "?" })
       yield* turn.reply
       assert.strictEqual((yield* transcript(turn.threadId))[1]?.[2], "First. ")
-      assert.strictEqual((yield* runOf(turn)).fault?.code, "budget_exceeded")
+      assert.strictEqual((yield* storedRun(turn)).fault?.code, "budget_exceeded")
       assert.strictEqual((yield* ScriptedModel).requests.length, 1)
-      assert.strictEqual((yield* refusalOf()).limit, "usdPerDay")
+      assert.strictEqual((yield* limitRefusal()).limit, "usdPerDay")
     }),
     { quota: { usdPerDay: 1 }, hosted: [tool] }
   )
@@ -200,7 +200,7 @@ describe("the budget of the day", () => {
       const outputs = [{ toolCallId: "a", output: "sun" }]
       const next = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
       yield* next.reply
-      const { fault } = yield* runOf(next)
+      const { fault } = yield* storedRun(next)
       assert.strictEqual(fault?.code, "budget_exceeded")
       assert.match(fault?.message ?? "", /limit of 100 tokens a run/u)
     }),

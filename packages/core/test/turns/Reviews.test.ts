@@ -34,7 +34,7 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { AnswerReview } from "../../src/turns/AnswerReview.ts"
 import { textIn } from "../support/StoredText.ts"
-import { openKernel, quiet, storedLog, terminalOf, textOf, transcript, weather } from "../support/Story.ts"
+import { openKernel, quiet, storedLog, terminalEvent, joinedText, transcript, weather } from "../support/Story.ts"
 
 const secret = /sk-\d+/gu
 const redacted = (text: string) => text.replaceAll(secret, "[key]")
@@ -77,7 +77,7 @@ const withGuard = <A, E>(
   return body.pipe(Principal.provide("ada"), Effect.provide([kernel, quiet]))
 }
 
-const turnOf = Effect.fnUntraced(function* (request: Partial<TurnRequest> = {}) {
+const turnWithEvents = Effect.fnUntraced(function* (request: Partial<TurnRequest> = {}) {
   const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true, ...request }))
   return { turn, events: yield* Stream.runCollect(turn.events) }
 })
@@ -161,15 +161,15 @@ describe("what a review changes", () => {
       [sayInChunks("The key is sk-123. Use sk-4 too.", 1), say("Yes.")],
       { state },
       Effect.gen(function* () {
-        const { events, turn } = yield* turnOf()
+        const { events, turn } = yield* turnWithEvents()
         const told = "The key is [key]. Use [key] too."
-        assert.strictEqual(textOf(events), told)
-        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: told })
+        assert.strictEqual(joinedText(events), told)
+        assert.deepInclude(terminalEvent(events), { _tag: "RunEnded", content: told })
         assert.strictEqual((yield* turn.reply).content, told)
-        assert.strictEqual(textOf(yield* storedLog(turn)), told)
+        assert.strictEqual(joinedText(yield* storedLog(turn)), told)
         const again = yield* Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0))
-        assert.strictEqual(textOf(yield* Stream.runCollect(again)), told)
-        yield* turnOf({ threadId: turn.threadId })
+        assert.strictEqual(joinedText(yield* Stream.runCollect(again)), told)
+        yield* turnWithEvents({ threadId: turn.threadId })
         const { requests } = yield* ScriptedModel
         assert.notMatch(JSON.stringify(requests), secret)
         assert.notMatch(textIn(state), secret)
@@ -189,7 +189,7 @@ describe("what a review changes", () => {
       Effect.gen(function* () {
         const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true }))
         const heard = yield* Stream.runCollect(Stream.take(Stream.filter(turn.events, isText), 1))
-        assert.strictEqual(textOf(heard), "The key is [key]. ")
+        assert.strictEqual(joinedText(heard), "The key is [key]. ")
         yield* ScriptedModel.use((model) => model.reached())
         yield* ScriptedModel.use((model) => model.release())
         assert.strictEqual((yield* turn.reply).content, "The key is [key]. Now [key].")
@@ -208,7 +208,7 @@ describe("what a review changes", () => {
     return withGuard(
       [sayInChunks("It is sk-77. Well.", 2)],
       { parts: [guard(), speaker] },
-      Effect.map(turnOf(), () => assert.strictEqual(heard.join(""), "It is [key]. Well."))
+      Effect.map(turnWithEvents(), () => assert.strictEqual(heard.join(""), "It is [key]. Well."))
     )
   })
 
@@ -231,8 +231,8 @@ describe("what a review changes", () => {
           [sayInChunks('{"key": "Is it \\u0073k\\u002d12? No. \\\\u0041 \\u0022.", "n": 1}', size)],
           { parts: [guard(change, { by })] },
           Effect.gen(function* () {
-            const { events } = yield* turnOf({ jsonOutput: true })
-            assert.deepStrictEqual(JSON.parse(textOf(events)), { key: 'Is it [key]? No. \\u0041 ".', n: 1 })
+            const { events } = yield* turnWithEvents({ jsonOutput: true })
+            assert.deepStrictEqual(JSON.parse(joinedText(events)), { key: 'Is it [key]? No. \\u0041 ".', n: 1 })
           })
         )
     )
@@ -243,8 +243,8 @@ describe("what a review changes", () => {
       [say('{"key": "\\u0073k\\u002d1 \\q \\u12 \\U0041 \\')],
       {},
       Effect.gen(function* () {
-        const { events } = yield* turnOf({ jsonOutput: true })
-        assert.strictEqual(textOf(events), '{"key": "[key] \\q \\u12 \\U0041 \\')
+        const { events } = yield* turnWithEvents({ jsonOutput: true })
+        assert.strictEqual(joinedText(events), '{"key": "[key] \\q \\u12 \\U0041 \\')
       })
     )
   )
@@ -254,7 +254,7 @@ describe("what a review changes", () => {
       [say("Write \\u00fc and a\\/b.")],
       {},
       Effect.gen(function* () {
-        assert.strictEqual(textOf((yield* turnOf()).events), "Write \\u00fc and a\\/b.")
+        assert.strictEqual(joinedText((yield* turnWithEvents()).events), "Write \\u00fc and a\\/b.")
       })
     )
   )
@@ -270,9 +270,9 @@ describe("what a review changes", () => {
       [],
       { parts: [guard(), answering] },
       Effect.gen(function* () {
-        const { events } = yield* turnOf()
-        assert.strictEqual(textOf(events), "Ask [key]. Or not.")
-        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: "Ask [key]. Or not." })
+        const { events } = yield* turnWithEvents()
+        assert.strictEqual(joinedText(events), "Ask [key]. Or not.")
+        assert.deepInclude(terminalEvent(events), { _tag: "RunEnded", content: "Ask [key]. Or not." })
       })
     )
   })
@@ -286,12 +286,12 @@ describe("what a review changes", () => {
       ],
       { state },
       Effect.gen(function* () {
-        const { events, turn } = yield* turnOf({ thinking: { effort: "low" } })
+        const { events, turn } = yield* turnWithEvents({ thinking: { effort: "low" } })
         assert.notInclude(
           events.map(({ _tag }) => _tag),
           "ReasoningDelta"
         )
-        yield* turnOf({ threadId: turn.threadId })
+        yield* turnWithEvents({ threadId: turn.threadId })
         assert.notMatch(textIn(state), secret)
         assert.include(textIn(state), '"raw":"Fine."')
         const { ignored } = yield* Turns.use((turns) => turns.report(turn.threadId, turn.runId))
@@ -318,7 +318,7 @@ describe("what a review changes", () => {
           )
         ]
       },
-      Effect.map(turnOf(), ({ events }) => assert.strictEqual(textOf(events), "C C. C"))
+      Effect.map(turnWithEvents(), ({ events }) => assert.strictEqual(joinedText(events), "C C. C"))
     )
   )
 
@@ -349,12 +349,12 @@ describe("calls of a reviewed answer", () => {
       [[say("I ask sk-1"), callTool("look", { key: "sk-1" }, "h1")], say("Done: sk-1")],
       { state, hosted: [tool] },
       Effect.gen(function* () {
-        const { events } = yield* turnOf()
+        const { events } = yield* turnWithEvents()
         assert.deepStrictEqual(
           events.flatMap((event) => (event._tag === "TextDelta" || event._tag === "ToolCallStart" ? [event._tag] : [])),
           ["TextDelta", "ToolCallStart", "TextDelta"]
         )
-        assert.strictEqual(textOf(events), "I ask [key]\n\nDone: [key]")
+        assert.strictEqual(joinedText(events), "I ask [key]\n\nDone: [key]")
         assert.deepStrictEqual(ran, [{ key: "[key]" }])
         assert.notMatch(textIn(state), secret)
         assert.notMatch(JSON.stringify((yield* ScriptedModel).requests), secret)
@@ -369,8 +369,8 @@ describe("calls of a reviewed answer", () => {
       [callTool("weather", written, "c1")],
       {},
       Effect.gen(function* () {
-        const { events } = yield* turnOf({ tools: [weather] })
-        const end = terminalOf(events)
+        const { events } = yield* turnWithEvents({ tools: [weather] })
+        const end = terminalEvent(events)
         const told = end._tag === "ToolSubmitRequired" ? (end.toolCalls[0]?.arguments ?? "") : ""
         assert.strictEqual(told, written.replace("\\u0073k\\u002d1", "[key]").replace("\\/", "/"))
         assert.deepStrictEqual(JSON.parse(told), { ...JSON.parse(written), key: "[key]" })
@@ -384,8 +384,8 @@ describe("calls of a reviewed answer", () => {
       [callTool("weather", { place: "sk-9" }, "c1"), say("It rains on sk-9")],
       { state },
       Effect.gen(function* () {
-        const { events, turn } = yield* turnOf({ tools: [weather] })
-        const end = terminalOf(events)
+        const { events, turn } = yield* turnWithEvents({ tools: [weather] })
+        const end = terminalEvent(events)
         assert.strictEqual(end._tag, "ToolSubmitRequired")
         if (end._tag === "ToolSubmitRequired") assert.strictEqual(end.toolCalls[0]?.arguments, '{"place":"[key]"}')
         const outputs = [{ toolCallId: "c1", output: "rain" }]
@@ -405,8 +405,8 @@ describe("calls of a reviewed answer", () => {
       [[say("Wait. "), callTool("look", {}, "h1"), callTool("look", {}, "h2")]],
       { parts: [guard(stop)], hosted: [tool] },
       Effect.gen(function* () {
-        const { events } = yield* turnOf()
-        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: "Wait. I may not look." })
+        const { events } = yield* turnWithEvents()
+        assert.deepInclude(terminalEvent(events), { _tag: "RunEnded", content: "Wait. I may not look." })
         assert.deepStrictEqual(ran, [])
       })
     )
@@ -427,8 +427,8 @@ describe("a review that ends the answer", () => {
         [[say("Well. A bomb is. More of it."), gate()], say("Hello.")],
         { state, parts: [guard(stop)] },
         Effect.gen(function* () {
-          const { events, turn } = yield* turnOf()
-          assert.deepInclude(terminalOf(events), {
+          const { events, turn } = yield* turnWithEvents()
+          assert.deepInclude(terminalEvent(events), {
             _tag: "RunFailed",
             content: "Well. ",
             code: "review_stopped",
@@ -438,8 +438,8 @@ describe("a review that ends the answer", () => {
           assert.notInclude(textIn(state), "bomb")
           assert.notInclude(textIn(state), "More of it")
           assert.deepStrictEqual((yield* transcript(turn.threadId)).at(-1), ["assistant", "FAILED", "Well. "])
-          const next = yield* turnOf({ threadId: turn.threadId })
-          assert.strictEqual(terminalOf(next.events)._tag, "RunEnded")
+          const next = yield* turnWithEvents({ threadId: turn.threadId })
+          assert.strictEqual(terminalEvent(next.events)._tag, "RunEnded")
         })
       )
     }
@@ -451,8 +451,8 @@ describe("a review that ends the answer", () => {
       [[say("Well. A bomb is. More."), gate()]],
       { parts: [guard(replace), guard(change, { name: "later" })] },
       Effect.gen(function* () {
-        const { events } = yield* turnOf()
-        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: "Well. No." })
+        const { events } = yield* turnWithEvents()
+        assert.deepInclude(terminalEvent(events), { _tag: "RunEnded", content: "Well. No." })
       })
     )
   })
@@ -462,7 +462,7 @@ describe("a review that ends the answer", () => {
     return withGuard(
       [say("Well. A bomb is. More.")],
       { parts: [guard(replace, { by: "whole" })] },
-      Effect.map(turnOf(), ({ events }) => assert.strictEqual(textOf(events), "No."))
+      Effect.map(turnWithEvents(), ({ events }) => assert.strictEqual(joinedText(events), "No."))
     )
   })
 })
@@ -503,11 +503,11 @@ describe("a review that fails", () => {
         [say("The key is sk-1. Use it.")],
         { state, parts: [{ ...guard(), ...steps }] },
         Effect.gen(function* () {
-          const { events } = yield* turnOf()
-          const end = terminalOf(events)
+          const { events } = yield* turnWithEvents()
+          const end = terminalEvent(events)
           assert.deepInclude(end, { _tag: "RunFailed", content: "", code: "review_failed", retryable: false })
           if (end._tag === "RunFailed") assert.include(end.error, "withheld")
-          assert.strictEqual(textOf(events), "")
+          assert.strictEqual(joinedText(events), "")
           assert.notInclude(textIn(state), "The key")
         })
       )
@@ -522,12 +522,12 @@ describe("a review that fails", () => {
         settings: { reviewTimeout: "3 minutes" }
       },
       Effect.gen(function* () {
-        const fiber = yield* Effect.forkChild(turnOf(), { startImmediately: true })
+        const fiber = yield* Effect.forkChild(turnWithEvents(), { startImmediately: true })
         yield* TestClock.adjust("179 seconds")
         assert.isUndefined(fiber.pollUnsafe())
         yield* TestClock.adjust("1 second")
         const { events } = yield* Fiber.join(fiber)
-        assert.deepInclude(terminalOf(events), { _tag: "RunFailed", code: "review_failed", retryable: true })
+        assert.deepInclude(terminalEvent(events), { _tag: "RunFailed", code: "review_failed", retryable: true })
       })
     )
   )
@@ -540,13 +540,13 @@ describe("a review that fails", () => {
         settings: { reviewTimeout: "3 minutes" }
       },
       Effect.gen(function* () {
-        const fiber = yield* Effect.forkChild(turnOf(), { startImmediately: true })
+        const fiber = yield* Effect.forkChild(turnWithEvents(), { startImmediately: true })
         yield* TestClock.adjust("2 minutes")
         yield* TestClock.adjust("59 seconds")
         assert.isUndefined(fiber.pollUnsafe())
         yield* TestClock.adjust("1 second")
         const { events } = yield* Fiber.join(fiber)
-        assert.deepInclude(terminalOf(events), { _tag: "RunFailed", code: "timeout", content: "Fine. " })
+        assert.deepInclude(terminalEvent(events), { _tag: "RunFailed", code: "timeout", content: "Fine. " })
       })
     )
   )
@@ -595,7 +595,7 @@ it.effect("a process that is killed at any of its writes has stored nothing that
         model: { otherwise: letters }
       })
       yield* dying.run(TurnParts.use((parts) => parts.register(guard())))
-      const fiber = yield* Effect.forkDetach(dying.run(Effect.exit(turnOf())), { startImmediately: true })
+      const fiber = yield* Effect.forkDetach(dying.run(Effect.exit(turnWithEvents())), { startImmediately: true })
       yield* TestClock.adjust("3 seconds")
       fiber.interruptUnsafe()
       const next = yield* openKernel([], { stores: InMemory.layerFrom(state) })
@@ -605,7 +605,7 @@ it.effect("a process that is killed at any of its writes has stored nothing that
       const writes = doom.writes()
       yield* next.close
       yield* doom.bury
-      return { status: run?.run.status, text: textOf((run?.log ?? []) as ReadonlyArray<TurnEvent>), writes }
+      return { status: run?.run.status, text: joinedText((run?.log ?? []) as ReadonlyArray<TurnEvent>), writes }
     })
     const whole = yield* scene({})
     assert.deepInclude(whole, { status: "COMPLETED", text: "It is [key]. And [key]! So [key]" })
@@ -642,7 +642,7 @@ it.effect("a review sees the turn, what it let pass before, and the tool whose a
     [[say("One. Two"), callTool("weather", { a: 1 }, "c1"), finish("tool_calls")]],
     { parts: [watching] },
     Effect.gen(function* () {
-      yield* turnOf({ tools: [weather] })
+      yield* turnWithEvents({ tools: [weather] })
       assert.deepStrictEqual(seen, [
         ["", "One. ", null],
         ["ONE. ", "Two", null],

@@ -6,7 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, runOf, story, transcript } from "../support/Story.ts"
+import { failureFrom, openKernel, storedRun, story, transcript } from "../support/Story.ts"
 import { faultyStores, watchedStores } from "../support/WatchedStores.ts"
 
 const start = Turns.use((turns) => turns.start({ content: "Hi" }))
@@ -21,13 +21,13 @@ describe("draining", () => {
       const turn = yield* start
       yield* model.reached()
       const draining = yield* Effect.forkChild(turns.drain, { startImmediately: true })
-      assert.strictEqual((yield* failureOf(turns.send({ content: "Late" })))._tag, "ShuttingDown")
+      assert.strictEqual((yield* failureFrom(turns.send({ content: "Late" })))._tag, "ShuttingDown")
       const outputs = turns.submitToolOutputs({ threadId: turn.threadId, outputs: [] })
-      assert.strictEqual((yield* failureOf(outputs))._tag, "ShuttingDown")
+      assert.strictEqual((yield* failureFrom(outputs))._tag, "ShuttingDown")
       assert.isUndefined(draining.pollUnsafe())
       yield* model.release()
       yield* Fiber.join(draining)
-      assert.strictEqual((yield* runOf(turn)).status, "COMPLETED")
+      assert.strictEqual((yield* storedRun(turn)).status, "COMPLETED")
     })
   )
 
@@ -59,7 +59,7 @@ describe("draining", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(draining)
       assert.deepStrictEqual((yield* transcript(turn.threadId))[1], ["assistant", "FAILED", "Hel"])
-      assert.deepInclude((yield* runOf(turn)).fault, { code: "interrupted", retryable: true })
+      assert.deepInclude((yield* storedRun(turn)).fault, { code: "interrupted", retryable: true })
     })
   )
 })
@@ -88,7 +88,7 @@ describe("a turn that is being written when the shutdown begins", () => {
       const draining = yield* Effect.forkChild(turns.drain, { startImmediately: true })
       yield* TestClock.adjust("1 second")
       assert.isUndefined(draining.pollUnsafe())
-      assert.strictEqual((yield* failureOf(turns.send({ content: "Late" })))._tag, "ShuttingDown")
+      assert.strictEqual((yield* failureFrom(turns.send({ content: "Late" })))._tag, "ShuttingDown")
       yield* drained.open
       assert.deepInclude(yield* Fiber.join(sent), { content: "Hello.", status: "COMPLETED" })
       yield* Fiber.join(draining)
@@ -123,7 +123,7 @@ describe("closing a kernel", () => {
     Effect.gen(function* () {
       const kernel = yield* openKernel([])
       yield* kernel.close
-      assert.strictEqual((yield* failureOf(kernel.run(start)))._tag, "ShuttingDown")
+      assert.strictEqual((yield* failureFrom(kernel.run(start)))._tag, "ShuttingDown")
     })
   )
 
@@ -177,7 +177,7 @@ describe("closing a kernel", () => {
       const turn = yield* first.run(start)
       yield* first.close
       const second = yield* openKernel([], { stores })
-      assert.strictEqual((yield* second.run(runOf(turn))).status, "FAILED")
+      assert.strictEqual((yield* second.run(storedRun(turn))).status, "FAILED")
     })
   )
 })

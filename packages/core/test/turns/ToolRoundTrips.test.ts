@@ -10,14 +10,14 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import {
   clock,
-  failureOf,
-  messagesOf,
+  failureFrom,
+  messagesIn,
   openKernel,
-  runOf,
+  storedRun,
   story,
   storedLog,
   tags,
-  terminalOf,
+  terminalEvent,
   transcript,
   weather
 } from "../support/Story.ts"
@@ -67,7 +67,7 @@ describe("a round trip of tools", () => {
     Effect.gen(function* () {
       const asked = yield* ask
       yield* submit({ threadId: asked.threadId, outputs: both })
-      const [user, round, answer] = yield* messagesOf(asked.threadId)
+      const [user, round, answer] = yield* messagesIn(asked.threadId)
       assert.deepStrictEqual(new Set([user?.runId, round?.runId, answer?.runId]), new Set([asked.runId]))
       assert.deepInclude(round, { status: "COMPLETED", toolCalls: asked.toolCalls })
       assert.deepStrictEqual(round?.toolResults, [
@@ -87,7 +87,10 @@ describe("a round trip of tools", () => {
       const first = yield* Stream.runCollect(turn.events)
       const next = yield* turns.submitToolOutputs({ threadId: turn.threadId, outputs: both, stream: true })
       const second = yield* Stream.runCollect(next.events)
-      assert.deepStrictEqual([terminalOf(first)._tag, terminalOf(second)._tag], ["ToolSubmitRequired", "RunEnded"])
+      assert.deepStrictEqual(
+        [terminalEvent(first)._tag, terminalEvent(second)._tag],
+        ["ToolSubmitRequired", "RunEnded"]
+      )
       assert.strictEqual(second[0]?._tag, "RunContinuing")
       assert.deepStrictEqual(yield* storedLog(turn), [...first, ...second])
     })
@@ -108,9 +111,9 @@ describe("a round trip of tools", () => {
         reply = yield* submit({ threadId: asked.threadId, outputs })
       }
       assert.strictEqual(reply.content, "Done.")
-      const run = yield* runOf(asked)
+      const run = yield* storedRun(asked)
       assert.deepStrictEqual([run.leg, run.status, run.usage.inputTokens], [5, "COMPLETED", 60])
-      assert.strictEqual((yield* messagesOf(asked.threadId)).length, 7)
+      assert.strictEqual((yield* messagesIn(asked.threadId)).length, 7)
     })
   )
 
@@ -154,11 +157,11 @@ describe("a round trip of tools", () => {
       [twoCalls, say("Sunny, at noon.")],
       Effect.gen(function* () {
         const asked = yield* ask
-        const before = [yield* runOf(asked), yield* messagesOf(asked.threadId), yield* storedLog(asked)]
-        const refused = yield* failureOf(submit({ threadId: asked.threadId, outputs }))
+        const before = [yield* storedRun(asked), yield* messagesIn(asked.threadId), yield* storedLog(asked)]
+        const refused = yield* failureFrom(submit({ threadId: asked.threadId, outputs }))
         assert.deepInclude(refused, { _tag: "ToolOutputsRejected", problems })
         assert.deepStrictEqual(
-          [yield* runOf(asked), yield* messagesOf(asked.threadId), yield* storedLog(asked)],
+          [yield* storedRun(asked), yield* messagesIn(asked.threadId), yield* storedLog(asked)],
           before
         )
         assert.strictEqual((yield* submit({ threadId: asked.threadId, outputs: both })).status, "COMPLETED")
@@ -175,18 +178,18 @@ describe("a round trip of tools", () => {
       const { threadId, runId } = asked
       const next = yield* (yield* Turns).submitToolOutputs({ threadId, outputs: both })
       yield* model.reached()
-      const late = failureOf(submit({ threadId, runId, outputs: both }))
+      const late = failureFrom(submit({ threadId, runId, outputs: both }))
       const problems: ReadonlyArray<ToolOutputProblem> = [
         { toolCallId: "b", index: 0, problem: "already_answered" },
         { toolCallId: "a", index: 1, problem: "already_answered" }
       ]
       assert.deepInclude(yield* late, { _tag: "ToolOutputsRejected", problems })
-      assert.strictEqual((yield* failureOf(submit({ threadId, outputs: both })))._tag, "NothingPending")
+      assert.strictEqual((yield* failureFrom(submit({ threadId, outputs: both })))._tag, "NothingPending")
       yield* model.release()
       yield* next.reply
       assert.deepInclude(yield* late, { _tag: "ToolOutputsRejected", problems })
-      assert.strictEqual((yield* failureOf(submit({ threadId, outputs: both })))._tag, "NothingPending")
-      assert.strictEqual((yield* failureOf(submit({ threadId, runId, outputs: [] })))._tag, "NothingPending")
+      assert.strictEqual((yield* failureFrom(submit({ threadId, outputs: both })))._tag, "NothingPending")
+      assert.strictEqual((yield* failureFrom(submit({ threadId, runId, outputs: [] })))._tag, "NothingPending")
     })
   )
 
@@ -197,11 +200,11 @@ describe("a round trip of tools", () => {
       const plain = yield* Turns.use((turns) => turns.send({ content: "Hi" }))
       const asked = yield* ask
       const refusal = (threadId: ThreadId, runId: RunId) =>
-        Effect.map(failureOf(submit({ threadId, runId, outputs: both })), (error) => error._tag)
+        Effect.map(failureFrom(submit({ threadId, runId, outputs: both })), (error) => error._tag)
       assert.strictEqual(yield* refusal(plain.threadId, plain.runId), "NothingPending")
       assert.strictEqual(yield* refusal(plain.threadId, asked.runId), "RunNotFound")
       assert.strictEqual(yield* refusal(asked.threadId, plain.runId), "RunNotFound")
-      assert.strictEqual((yield* runOf(asked)).status, "REQUIRES_ACTION")
+      assert.strictEqual((yield* storedRun(asked)).status, "REQUIRES_ACTION")
     })
   )
 
@@ -225,7 +228,7 @@ describe("a round trip of tools", () => {
       yield* model.reached()
       yield* model.release()
       yield* here.drain
-      assert.strictEqual((yield* runOf(asked)).status, "COMPLETED")
+      assert.strictEqual((yield* storedRun(asked)).status, "COMPLETED")
       assert.strictEqual(model.requests.length, 2)
     }),
     { stores: InMemory.layerFrom(raced) }
@@ -338,10 +341,10 @@ describe("outputs that do not fit the model's window", () => {
       const asked = yield* turns.send({ content: "Hi", tools: [weather] })
       const outputs = (output: string) =>
         turns.submitToolOutputs({ threadId: asked.threadId, outputs: [{ toolCallId: "c", output }] })
-      const refused = yield* failureOf(outputs("word ".repeat(20_000)))
+      const refused = yield* failureFrom(outputs("word ".repeat(20_000)))
       assert.deepInclude(refused, { _tag: "ContextTooLong", ofOutputs: true })
       assert.include(String(refused), "this turn with its tool outputs")
-      assert.strictEqual((yield* runOf(asked)).status, "REQUIRES_ACTION")
+      assert.strictEqual((yield* storedRun(asked)).status, "REQUIRES_ACTION")
       assert.strictEqual((yield* (yield* outputs("sun")).reply).content, "Sunny.")
     }),
     { model: { info: { contextLimit: 4000 } } }

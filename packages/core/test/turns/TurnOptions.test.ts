@@ -2,7 +2,7 @@ import { callTool, expect, fail, finish, say, ScriptedModel } from "@colloquy/te
 import { Assistants, type AssistantId, type HostedTool, Turns, type TurnRequest } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { clock, messagesOf, runOf, story, storedLog, tags, weather } from "../support/Story.ts"
+import { clock, messagesIn, storedRun, story, storedLog, tags, weather } from "../support/Story.ts"
 
 const stored = {
   name: "Guide",
@@ -160,9 +160,9 @@ describe("the options of a turn", () => {
       assert.deepInclude(saved, { role: "user", status: "COMPLETED", content: "note", model: null })
       assert.deepStrictEqual([saved.usage.inputTokens, saved.usage.outputTokens], [0, 0])
       assert.deepStrictEqual(tags(yield* storedLog(saved)), ["UserMessage", "MessageSaved"])
-      assert.strictEqual((yield* runOf(saved)).status, "COMPLETED")
+      assert.strictEqual((yield* storedRun(saved)).status, "COMPLETED")
       yield* turns.send({ content: "and now", threadId: saved.threadId })
-      const [note] = yield* messagesOf(saved.threadId)
+      const [note] = yield* messagesIn(saved.threadId)
       assert.deepInclude(note, { id: saved.messageId, content: "note", role: "user" })
     })
   )
@@ -186,7 +186,7 @@ describe("the options of a turn", () => {
       const { threadId } = yield* turns.send({ content: "1", metadata: { a: 1 }, customTimestamp: at })
       yield* turns.send({ content: "2", threadId, customTimestamp: at })
       yield* turns.send({ content: "3", threadId, metadata: {} })
-      const metadata = (yield* messagesOf(threadId)).map((message) => message.metadata)
+      const metadata = (yield* messagesIn(threadId)).map((message) => message.metadata)
       assert.deepStrictEqual(metadata, [{ a: 1, custom_timestamp: at }, null, { custom_timestamp: at }, null, {}, null])
     })
   )
@@ -196,8 +196,11 @@ describe("the options of a turn", () => {
     [[say("a"), finish("stop", "upstream/real")]],
     Effect.gen(function* () {
       const reply = yield* (yield* Turns).send({ content: "Hi" })
-      const [, answer] = yield* messagesOf(reply.threadId)
-      assert.deepStrictEqual([reply.model, answer?.model, (yield* runOf(reply)).model], Array(3).fill("upstream/real"))
+      const [, answer] = yield* messagesIn(reply.threadId)
+      assert.deepStrictEqual(
+        [reply.model, answer?.model, (yield* storedRun(reply)).model],
+        Array(3).fill("upstream/real")
+      )
     })
   )
 })
@@ -244,7 +247,7 @@ describe("the model options of a turn", () => {
       assert.deepInclude(yield* next.reply, { status: "COMPLETED", stopReason: "stop" })
       assert.deepInclude(model.requests[1], { toolChoice: "auto", sampling: { temperature: 0.1 } })
       assert.deepStrictEqual(
-        (yield* messagesOf(asked.threadId)).map(({ stopReason }) => stopReason),
+        (yield* messagesIn(asked.threadId)).map(({ stopReason }) => stopReason),
         [null, "tools", "stop"]
       )
     })
@@ -281,7 +284,7 @@ describe("the model options of a turn", () => {
         model.requests.map(({ toolChoice }) => toolChoice),
         ["auto", "auto", "none"]
       )
-      assert.strictEqual((yield* messagesOf(reply.threadId))[1]?.stopReason, "steps")
+      assert.strictEqual((yield* messagesIn(reply.threadId))[1]?.stopReason, "steps")
     }),
     { hosted: [counted] }
   )
@@ -325,7 +328,7 @@ describe("the model options of a turn", () => {
       Effect.gen(function* () {
         const reply = yield* (yield* Turns).send({ content: "?" })
         assert.deepInclude(reply, { status, stopReason, content: "Once upon" })
-        assert.deepInclude((yield* messagesOf(reply.threadId))[1], { status, stopReason })
+        assert.deepInclude((yield* messagesIn(reply.threadId))[1], { status, stopReason })
       })
     )
   }

@@ -36,7 +36,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { quiet, runOf, storedLog, tags, weather } from "../support/Story.ts"
+import { quiet, storedRun, storedLog, tags, weather } from "../support/Story.ts"
 
 const FinderPlan = Schema.Struct({ query: Schema.String })
 
@@ -163,7 +163,7 @@ const withParts = (
 
 const all = { finder: {}, speaker: {}, learner: {} }
 
-const eventsOf = Effect.fnUntraced(function* (request: Parameters<typeof Turns.Service.start>[0]) {
+const turnWithEvents = Effect.fnUntraced(function* (request: Parameters<typeof Turns.Service.start>[0]) {
   const turn = yield* (yield* Turns).start({ stream: true, ...request })
   return { turn, events: yield* Stream.runCollect(turn.events) }
 })
@@ -193,7 +193,7 @@ describe("parts of a turn", () => {
       order.flatMap((index) => parts[index] ?? []),
       [say("Sunny", ", mostly.")],
       Effect.gen(function* () {
-        const { events, turn } = yield* eventsOf({ content: "the weather", options: all })
+        const { events, turn } = yield* turnWithEvents({ content: "the weather", options: all })
         assert.deepStrictEqual(told(events), ["finder found", "speaker spoken", "speaker spoken", "speaker spoken_end"])
         assert.strictEqual(events.at(-1)?._tag, "RunEnded")
         assert.strictEqual(heard.join(""), "Sunny, mostly.")
@@ -249,7 +249,7 @@ describe("parts of a turn", () => {
       order.flatMap((index) => parts[index] ?? []),
       [say("Yes.")],
       Effect.gen(function* () {
-        const { turn } = yield* eventsOf({ content: "What is hot?" })
+        const { turn } = yield* turnWithEvents({ content: "What is hot?" })
         const [request] = (yield* ScriptedModel).requests
         assert.deepStrictEqual(
           request?.tools.map(({ name }) => name),
@@ -270,7 +270,7 @@ describe("parts of a turn", () => {
     [TurnParts.part(finder()), TurnParts.part(speaker([]))],
     [say("Hi.")],
     Effect.gen(function* () {
-      const { turn } = yield* eventsOf({ content: "x", options: { finder: {}, speaker: {} } })
+      const { turn } = yield* turnWithEvents({ content: "x", options: { finder: {}, speaker: {} } })
       const [question, answer] = yield* messagesIn(turn.threadId)
       assert.deepStrictEqual(question?.supplements, { finder: { value: { asked: {} } } })
       assert.deepStrictEqual(readSupplement(answer ?? { supplements: null }, "speaker"), { value: { words: 1 } })
@@ -289,7 +289,7 @@ describe("parts of a turn", () => {
     [TurnParts.part(finder())],
     [callTool("find_more", {}), say("Done.")],
     Effect.gen(function* () {
-      const { turn } = yield* eventsOf({ content: "x", options: { finder: {} } })
+      const { turn } = yield* turnWithEvents({ content: "x", options: { finder: {} } })
       // The host is told when the reader has seen the end.
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual(
@@ -340,14 +340,14 @@ describe("parts of a turn", () => {
       const turns = yield* Turns
       const first = yield* turns.send({ content: "1", options: { witness: "a" } })
       yield* turns.send({ threadId: first.threadId, content: "2" })
-      const textOf = (request: { readonly messages: ReadonlyArray<ChatMessage> } | undefined) =>
+      const messageContents = (request: { readonly messages: ReadonlyArray<ChatMessage> } | undefined) =>
         request?.messages.map((each) =>
           each.role === "user" ? each.content : each.role === "assistant" && each.content
         )
       const [one, two] = (yield* ScriptedModel).requests
       const around = ['before "a"', [{ type: "text", text: "1" }], 'after "a"']
-      assert.deepStrictEqual<unknown>(textOf(one), around)
-      assert.deepStrictEqual<unknown>(textOf(two), [...around, "One.", [{ type: "text", text: "2" }]])
+      assert.deepStrictEqual<unknown>(messageContents(one), around)
+      assert.deepStrictEqual<unknown>(messageContents(two), [...around, "One.", [{ type: "text", text: "2" }]])
       const { explanation } = yield* turns.report(first.threadId, first.runId)
       assert.isAbove(explanation?.parts.find(({ part }) => part === "turn")?.tokens ?? 0, 900)
     })
@@ -480,7 +480,7 @@ describe("parts of a turn", () => {
       const turn = yield* turns.start({ content: "x", stream: true, options: { speaker: {} } })
       const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* runOf(turn)).status, "IN_PROGRESS")
+      assert.strictEqual((yield* storedRun(turn)).status, "IN_PROGRESS")
       yield* Deferred.succeed(spoken, undefined)
       const events = yield* Fiber.join(reading)
       assert.deepStrictEqual(tags(events).slice(-2), ["PartTold", "RunEnded"])
@@ -656,7 +656,7 @@ describe("parts of a turn", () => {
     [TurnParts.part(diary)],
     [[say("Here."), cite("https://a.example"), draw("image/png", new Uint8Array(3))]],
     Effect.gen(function* () {
-      const { turn } = yield* eventsOf({ content: "x", options: { diary: {} } })
+      const { turn } = yield* turnWithEvents({ content: "x", options: { diary: {} } })
       yield* turn.reply
       yield* Turns.use((turns) => turns.start({ content: "y", sendToModel: false }))
       assert.sameMembers(

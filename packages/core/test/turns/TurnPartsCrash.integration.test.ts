@@ -52,7 +52,7 @@ const settings = (poll: string) =>
 const never = "1 hour"
 const often = "200 millis"
 
-const kernelOf = (doom: Crash.Doom, stores: Layer.Layer<Stores>, deeds: ToyDeeds, order: Order, poll: string) => {
+const kernelLayer = (doom: Crash.Doom, stores: Layer.Layer<Stores>, deeds: ToyDeeds, order: Order, poll: string) => {
   const provider = doom.provider({ id: "p", chat: (request) => Stream.fromIterable(answer(request)) })
   return toyParts(deeds, order).pipe(
     Layer.provideMerge(Kernel.layer),
@@ -80,7 +80,7 @@ const begun = Effect.fnUntraced(function* (stores: Layer.Layer<Stores>, point: C
   const deeds = { ...newDeeds(), learned }
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
-  const services = yield* Layer.buildWithScope(kernelOf(doom, stores, deeds, order, never), scope)
+  const services = yield* Layer.buildWithScope(kernelLayer(doom, stores, deeds, order, never), scope)
   const opened = Effect.provideContext(openThread, services)
   // The process may die before it has a thread.
   const threadId = yield* Effect.raceFirst(opened, Effect.as(doom.died, null))
@@ -117,7 +117,7 @@ const dieAt = Effect.fnUntraced(function* (
   yield* Effect.raceFirst(doom.died, Effect.asVoid(Fiber.await(client)))
 
   const nextScope = yield* Scope.make()
-  const second = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), stores, deeds, order, often), nextScope)
+  const second = yield* Layer.buildWithScope(kernelLayer(yield* Crash.make(), stores, deeds, order, often), nextScope)
   yield* Effect.gen(function* () {
     const { messages } = yield* Threads.use((threads) => threads.get(threadId))
     const runId = messages[0]?.runId

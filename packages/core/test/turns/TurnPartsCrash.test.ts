@@ -15,7 +15,7 @@ import { quiet } from "../support/Story.ts"
 import { answer, converse, openThread, spentIn, submit } from "../support/PartsConversation.ts"
 import { newDeeds, searchCost, type ToyDeeds, toyOrders, toyParts } from "../support/ToyParts.ts"
 
-const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: ToyDeeds, order: (typeof toyOrders)[number]) => {
+const kernelLayer = (doom: Crash.Doom, state: InMemory.State, deeds: ToyDeeds, order: (typeof toyOrders)[number]) => {
   const provider = doom.provider({
     id: "p",
     chat: (request) =>
@@ -41,7 +41,7 @@ const scene = Effect.fnUntraced(function* (point: Crash.CrashPoint, order: (type
   const deeds = newDeeds()
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
-  const first = yield* Layer.buildWithScope(kernelOf(doom, state, deeds, order), scope)
+  const first = yield* Layer.buildWithScope(kernelLayer(doom, state, deeds, order), scope)
   return { state, deeds, doom, scope, first }
 })
 
@@ -77,7 +77,7 @@ describe("a process that is killed in a turn with parts", () => {
 
             const nextScope = yield* Scope.make()
             const healthy = yield* Crash.make()
-            const second = yield* Layer.buildWithScope(kernelOf(healthy, state, deeds, order), nextScope)
+            const second = yield* Layer.buildWithScope(kernelLayer(healthy, state, deeds, order), nextScope)
             const here = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, second)
             yield* TestClock.adjust("50 seconds")
             const waiting = yield* here(RunStore.use((store) => store.waitingOn(threadId)))

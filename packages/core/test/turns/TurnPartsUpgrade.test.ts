@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { quiet, runOf, weather } from "../support/Story.ts"
+import { quiet, storedRun, weather } from "../support/Story.ts"
 
 const part = <Plan>(plan: Schema.Codec<Plan, Schema.Json>, planned: Plan): TurnPart<Plan> => ({
   name: "finder",
@@ -58,41 +58,41 @@ const upgrade = <Before, After>(before: TurnPart<Before>, after: TurnPart<After>
         const reply = yield* (yield* turns.submitToolOutputs({ threadId: waiting.threadId, outputs })).reply
         assert.strictEqual(reply.status, "COMPLETED")
         const [request] = (yield* ScriptedModel).requests
-        return { request, run: yield* runOf(waiting) }
+        return { request, run: yield* storedRun(waiting) }
       }),
       kernelWith(state, [say("Done.")], after)
     )
   }).pipe(Principal.provide("ada"), Effect.provide(quiet))
 
-const textsOf = (request: Effect.Success<ReturnType<typeof upgrade>>["request"]) =>
+const firstMessageTexts = (request: Effect.Success<ReturnType<typeof upgrade>>["request"]) =>
   request?.messages[0]?.role === "user"
     ? request.messages[0].content.map((each) => (each.type === "text" ? each.text : each.type))
     : []
 
-const toolsOf = (request: Effect.Success<ReturnType<typeof upgrade>>["request"]) =>
+const toolNames = (request: Effect.Success<ReturnType<typeof upgrade>>["request"]) =>
   request?.tools.map(({ name }) => name)
 
 describe("a part of another version", () => {
   it.effect("that reads the stored plan goes on: what was recalled, and its tools", () =>
     Effect.gen(function* () {
       const { request } = yield* upgrade(first, newer)
-      assert.deepStrictEqual(textsOf(request), ["Material:\n\ntea is hot", "tea?"])
-      assert.deepStrictEqual(toolsOf(request), ["find_more", "weather"])
+      assert.deepStrictEqual(firstMessageTexts(request), ["Material:\n\ntea is hot", "tea?"])
+      assert.deepStrictEqual(toolNames(request), ["find_more", "weather"])
     })
   )
 
   it.effect("that is older reads a newer plan as far as it knows it", () =>
     Effect.gen(function* () {
       const { request } = yield* upgrade(newer, first)
-      assert.deepStrictEqual(textsOf(request), ["Material:\n\ntea is hot", "tea?"])
+      assert.deepStrictEqual(firstMessageTexts(request), ["Material:\n\ntea is hot", "tea?"])
     })
   )
 
   it.effect("that cannot read the plan is off for this run, and its plan stays with the run", () =>
     Effect.gen(function* () {
       const { request, run } = yield* upgrade(first, unreadable)
-      assert.deepStrictEqual(textsOf(request), ["tea?"])
-      assert.deepStrictEqual(toolsOf(request), ["weather"])
+      assert.deepStrictEqual(firstMessageTexts(request), ["tea?"])
+      assert.deepStrictEqual(toolNames(request), ["weather"])
       assert.deepInclude(run.plan, { parts: { finder: { query: "tea" } } })
     })
   )
@@ -100,7 +100,7 @@ describe("a part of another version", () => {
   it.effect("that is gone is off for this run", () =>
     Effect.gen(function* () {
       const { request } = yield* upgrade(first, null)
-      assert.deepStrictEqual(textsOf(request), ["tea?"])
+      assert.deepStrictEqual(firstMessageTexts(request), ["tea?"])
     })
   )
 })

@@ -26,7 +26,7 @@ const answer: ReadonlyArray<ChatEvent> = [
   { _tag: "Finished", reason: "stop", model: null, providerData: null }
 ]
 
-const kernelOf = (doom: Crash.Doom, state: InMemory.State) => {
+const kernelLayer = (doom: Crash.Doom, state: InMemory.State) => {
   const model = doom.provider({
     id: "p",
     chat: () => Stream.tap(Stream.rechunk(Stream.fromIterable(answer), 1), () => Effect.sleep("60 millis"))
@@ -109,7 +109,7 @@ const checkAfter = Effect.fnUntraced(function* (death: Death) {
   const state = InMemory.makeState()
   const doom = yield* Crash.make("atWrite" in death ? { at: death.atWrite } : {})
   const dying = yield* Scope.make()
-  const first = yield* Layer.buildWithScope(kernelOf(doom, state), dying)
+  const first = yield* Layer.buildWithScope(kernelLayer(doom, state), dying)
   let events = 0
   const dieAtEvent = Effect.sync(() => {
     if ("atEvent" in death && ++events === death.atEvent) doom.kill()
@@ -122,7 +122,7 @@ const checkAfter = Effect.fnUntraced(function* (death: Death) {
     Effect.raceFirst(doom.died, Deferred.await(over))
   )
   const next = yield* Scope.make()
-  const second = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), state), next)
+  const second = yield* Layer.buildWithScope(kernelLayer(yield* Crash.make(), state), next)
   yield* TestClock.adjust("2 minutes")
   const message = yield* Effect.provideContext(findings, second)
   const what = JSON.stringify(death)
@@ -153,7 +153,7 @@ describe("a process that is killed in a spoken turn", () => {
       Effect.gen(function* () {
         const whole = yield* Crash.make()
         const scope = yield* Scope.make()
-        const services = yield* Layer.buildWithScope(kernelOf(whole, InMemory.makeState()), scope)
+        const services = yield* Layer.buildWithScope(kernelLayer(whole, InMemory.makeState()), scope)
         const over = Deferred.makeUnsafe<void>()
         let events = 0
         const count = Effect.sync(() => void events++)

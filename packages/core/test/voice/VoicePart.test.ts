@@ -41,7 +41,7 @@ import {
   soundIn,
   start,
   transcribed,
-  voiceOf,
+  speechBytes,
   voiceRoom,
   voiceStory
 } from "./VoiceRoom.ts"
@@ -54,7 +54,7 @@ const collect = Effect.fnUntraced(function* (request: TurnRequest) {
   return { turn, events: yield* Stream.runCollect(turn.events) }
 })
 
-const messagesOf = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
+const messagesIn = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
   return (yield* (yield* Threads).get(threadId)).messages
 })
 
@@ -62,7 +62,7 @@ const nothingStored = Effect.gen(function* () {
   assert.deepStrictEqual(yield* (yield* Threads).list({ page: firstPage, includeMessages: true }), [])
 })
 
-const chargesOf = UsageLedger.use((ledger) =>
+const chargesByPurpose = UsageLedger.use((ledger) =>
   Effect.map(ledger.recent(firstPage), ({ days }) =>
     Object.fromEntries(days.map(({ purpose, usage }) => [purpose, usage.costUsd]))
   )
@@ -71,13 +71,13 @@ const chargesOf = UsageLedger.use((ledger) =>
 const documentsIn = (threadId: Parameters<typeof Threads.Service.get>[0]) =>
   DocumentStore.use((store) => store.list({ threadId }, firstPage))
 
-const spokenOf = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
-  const answer = (yield* messagesOf(threadId)).findLast(({ role }) => role === "assistant")
+const keptSpeech = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
+  const answer = (yield* messagesIn(threadId)).findLast(({ role }) => role === "assistant")
   const kept = answer === undefined ? undefined : readSupplement(answer, "voice")?.value
   return Option.getOrThrow(Schema.decodeUnknownOption(KeptSpoken)(kept)).tts
 })
 
-const bytesOf = Effect.fnUntraced(function* (documentId: string | null) {
+const storedFile = Effect.fnUntraced(function* (documentId: string | null) {
   const found = (yield* (yield* DocumentStore).getMany([documentId as never]))[0]
   if (found === undefined) throw new Error("There is no such document.")
   const bytes = yield* Stream.runCollect((yield* BlobStore).get(found.blobId))
@@ -117,7 +117,7 @@ describe("speech in", () => {
           "stt_stream_end",
           "UserMessage"
         ])
-        const [question] = yield* messagesOf(turn.threadId)
+        const [question] = yield* messagesIn(turn.threadId)
         assert.strictEqual(question?.content, "Typed:\n\nHello there.")
         assert.deepInclude(Object(readSupplement(question ?? { supplements: null }, "voice")?.value).stt, {
           transcript: "Hello there.",
@@ -136,8 +136,8 @@ describe("speech in", () => {
           chunkCount: null,
           mimeType: "audio/wav"
         })
-        assert.deepStrictEqual((yield* bytesOf(recording.documentId)).bytes, second)
-        assert.closeTo((yield* chargesOf)["stt"] ?? 0, 0.02, 1e-9)
+        assert.deepStrictEqual((yield* storedFile(recording.documentId)).bytes, second)
+        assert.closeTo((yield* chargesByPurpose)["stt"] ?? 0, 0.02, 1e-9)
         // A thread of recordings has nothing to search.
         const survey = yield* (yield* DocumentStore).survey([{ threadId: turn.threadId }])
         assert.strictEqual(survey.completed, 0)
@@ -164,7 +164,7 @@ describe("speech in", () => {
         "UserMessage"
       ])
       assert.notInclude(JSON.stringify(events), "there")
-      const [question] = yield* messagesOf(turn.threadId)
+      const [question] = yield* messagesIn(turn.threadId)
       assert.strictEqual(question?.content, "Hello [place].")
       assert.deepInclude(Object(readSupplement(question ?? { supplements: null }, "voice")?.value).stt, {
         transcript: "Hello [place]."
@@ -221,7 +221,7 @@ describe("speech in", () => {
           assert.include(error.message, "Nothing was heard")
           yield* nothingStored
           assert.isTrue(Option.isNone(yield* (yield* BlobStore).head(recording.blobId)))
-          assert.closeTo((yield* chargesOf)["stt"] ?? 0, 0.02, 1e-9)
+          assert.closeTo((yield* chargesByPurpose)["stt"] ?? 0, 0.02, 1e-9)
         }),
       { ear }
     )
@@ -502,15 +502,15 @@ describe("speech out", () => {
         ])
         assert.deepStrictEqual(
           soundIn(events),
-          new Uint8Array(Buffer.concat([voiceOf("First sentence."), voiceOf("Second sentence.")]))
+          new Uint8Array(Buffer.concat([speechBytes("First sentence."), speechBytes("Second sentence.")]))
         )
-        const { bytes, document } = yield* bytesOf((yield* spokenOf(turn.threadId)).documentId)
+        const { bytes, document } = yield* storedFile((yield* keptSpeech(turn.threadId)).documentId)
         assert.deepInclude(document, { status: "completed", chunkCount: null, mimeType: "audio/wav" })
         assert.deepStrictEqual(bytes.subarray(44), soundIn(events))
         assert.strictEqual(new DataView(bytes.buffer).getUint32(40, true), bytes.length - 44)
-        const { characters, error, seconds } = yield* spokenOf(turn.threadId)
+        const { characters, error, seconds } = yield* keptSpeech(turn.threadId)
         assert.deepStrictEqual([characters, error, seconds], [31, null, 0.031])
-        assert.closeTo((yield* chargesOf)["tts"] ?? 0, 0.031, 1e-9)
+        assert.closeTo((yield* chargesByPurpose)["tts"] ?? 0, 0.031, 1e-9)
       }),
     { spoken: asked }
   )
@@ -542,11 +542,11 @@ describe("speech out", () => {
         const reply = yield* turn.reply
         assert.deepInclude(reply, { status: "COMPLETED", content: "One sentence. Another one. The end." })
         // What was spoken is kept.
-        const { documentId, error } = yield* spokenOf(turn.threadId)
+        const { documentId, error } = yield* keptSpeech(turn.threadId)
         assert.include(error ?? "", "overloaded")
-        assert.deepStrictEqual((yield* bytesOf(documentId)).bytes.subarray(44), voiceOf("One sentence."))
+        assert.deepStrictEqual((yield* storedFile(documentId)).bytes.subarray(44), speechBytes("One sentence."))
       }),
-    { mouth: ({ text }) => (text.startsWith("One") ? Stream.make(voiceOf(text)) : Stream.fail(away)) }
+    { mouth: ({ text }) => (text.startsWith("One") ? Stream.make(speechBytes(text)) : Stream.fail(away)) }
   )
 
   for (const [title, mouth] of [
@@ -581,9 +581,9 @@ describe("speech out", () => {
         yield* TestClock.adjust("1 seconds")
         const events = yield* Fiber.join(reading)
         assert.deepStrictEqual(outline(events).slice(-2), ["tts_error", "RunEnded"])
-        assert.include((yield* spokenOf(turn.threadId)).error ?? "", "too long")
+        assert.include((yield* keptSpeech(turn.threadId)).error ?? "", "too long")
       }),
-    { mouth: () => Stream.forever(Stream.fromEffect(Effect.as(Effect.sleep("10 seconds"), voiceOf("x")))) }
+    { mouth: () => Stream.forever(Stream.fromEffect(Effect.as(Effect.sleep("10 seconds"), speechBytes("x")))) }
   )
 
   voiceStory(
@@ -593,7 +593,7 @@ describe("speech out", () => {
       Effect.gen(function* () {
         const { events, turn } = yield* collect(speech)
         assert.deepStrictEqual(outline(events).slice(-2), ["tts_error", "RunEnded"])
-        assert.include((yield* spokenOf(turn.threadId)).error ?? "", "too long")
+        assert.include((yield* keptSpeech(turn.threadId)).error ?? "", "too long")
       }),
     { mouth: () => Stream.forever(Stream.make(new Uint8Array(1000))), settings: { maxSpeechBytes: 10_000 } }
   )
@@ -625,7 +625,7 @@ describe("speech out", () => {
           "tts_error",
           "RunEnded"
         ])
-        assert.deepInclude(yield* spokenOf(turn.threadId), {
+        assert.deepInclude(yield* keptSpeech(turn.threadId), {
           documentId: null,
           error: "The speech could not be stored."
         })
@@ -641,7 +641,7 @@ describe("speech out", () => {
       Effect.gen(function* () {
         const { events } = yield* collect(speech)
         assert.deepStrictEqual(outline(events).slice(-2), ["tts_error", "RunEnded"])
-        assert.deepStrictEqual(soundIn(events), voiceOf("Hello."))
+        assert.deepStrictEqual(soundIn(events), speechBytes("Hello."))
       }),
     { stores: slowStore(Effect.fail(new StoreUnavailable({ operation: "BlobStore.put" }))) }
   )
@@ -677,11 +677,11 @@ describe("speech out", () => {
         yield* (yield* Turns).cancel(turn.threadId, turn.runId)
         const events = yield* Fiber.join(reading)
         assert.deepStrictEqual(outline(events).slice(-2), ["tts_stream_end", "RunCancelled"])
-        const { documentId, error } = yield* spokenOf(turn.threadId)
+        const { documentId, error } = yield* keptSpeech(turn.threadId)
         assert.isNull(error)
-        assert.deepStrictEqual((yield* bytesOf(documentId)).bytes.subarray(44), soundIn(events))
+        assert.deepStrictEqual((yield* storedFile(documentId)).bytes.subarray(44), soundIn(events))
       }),
-    { mouth: ({ text }) => (text.startsWith("One") ? Stream.make(voiceOf(text)) : Stream.never) }
+    { mouth: ({ text }) => (text.startsWith("One") ? Stream.make(speechBytes(text)) : Stream.never) }
   )
 
   voiceStory(
@@ -692,8 +692,8 @@ describe("speech out", () => {
         const { events, turn } = yield* heardThroughGate
         assert.deepStrictEqual(outline(events).slice(-2), ["tts_stream_end", "RunFailed"])
         assert.deepStrictEqual(
-          (yield* bytesOf((yield* spokenOf(turn.threadId)).documentId)).bytes.subarray(44),
-          voiceOf("One sentence.")
+          (yield* storedFile((yield* keptSpeech(turn.threadId)).documentId)).bytes.subarray(44),
+          speechBytes("One sentence.")
         )
       })
   )
@@ -712,7 +712,7 @@ describe("speech out", () => {
         })
         const rest = yield* Stream.runCollect(next.events)
         assert.deepStrictEqual(outline(rest).slice(-2), ["tts_stream_end", "RunEnded"])
-        assert.deepStrictEqual(soundIn(rest), voiceOf("It rains."))
+        assert.deepStrictEqual(soundIn(rest), speechBytes("It rains."))
         assert.strictEqual((yield* documentsIn(turn.threadId)).length, 2)
       })
   )
@@ -725,7 +725,7 @@ describe("speech out", () => {
         const turn = yield* start(speech)
         yield* turn.reply
         const events = yield* Stream.runCollect(turn.events)
-        const { bytes } = yield* bytesOf((yield* spokenOf(turn.threadId)).documentId)
+        const { bytes } = yield* storedFile((yield* keptSpeech(turn.threadId)).documentId)
         assert.strictEqual(bytes.length, 44 + 20_000_000)
         assert.isBelow(soundIn(events).length, 4 * 1024 * 1024)
       }),
@@ -736,7 +736,7 @@ describe("speech out", () => {
     Effect.gen(function* () {
       const reply = yield* (yield* Turns).send(speech)
       const kept = Option.getOrThrow(Schema.decodeUnknownOption(KeptSpoken)(reply.supplements["voice"])).tts
-      assert.deepStrictEqual((yield* bytesOf(kept.documentId)).bytes.subarray(44), voiceOf("Hello."))
+      assert.deepStrictEqual((yield* storedFile(kept.documentId)).bytes.subarray(44), speechBytes("Hello."))
     })
   )
 

@@ -56,7 +56,7 @@ export interface VoiceRoomOptions {
 /** Samples at 8 kHz: a character lasts a thousandth of a second. */
 const bytesPerCharacter = 16
 
-export const voiceOf = (text: string): Uint8Array =>
+export const speechBytes = (text: string): Uint8Array =>
   new Uint8Array(text.length * bytesPerCharacter).fill(text.length % 256)
 
 export const transcribed = (text: string): TranscriptEvent => ({
@@ -91,7 +91,7 @@ export const voiceProvider = (options: VoiceRoomOptions): Provider => {
     maxCharacters: 4096,
     speak: (request) => {
       options.spoken?.push(request)
-      return options.mouth?.(request) ?? Stream.make(voiceOf(request.text))
+      return options.mouth?.(request) ?? Stream.make(speechBytes(request.text))
     }
   }
   return {

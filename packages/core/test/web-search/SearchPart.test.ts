@@ -44,7 +44,7 @@ interface SceneOptions {
   readonly metering?: MeteringPort
 }
 
-const kernelOf = (
+const kernelLayer = (
   { hasOwnSearch = false, metering, search, settings, steps }: SceneOptions,
   asked: Array<WebQuery>
 ) => {
@@ -62,7 +62,7 @@ const kernelOf = (
   )
 }
 
-type Services = Layer.Success<ReturnType<typeof kernelOf>>
+type Services = Layer.Success<ReturnType<typeof kernelLayer>>
 
 const story = (
   title: string,
@@ -71,7 +71,7 @@ const story = (
 ) =>
   it.effect(title, () => {
     const asked: Array<WebQuery> = []
-    return body(asked).pipe(Effect.provide(kernelOf(options, asked)), Principal.provide("ada"))
+    return body(asked).pipe(Effect.provide(kernelLayer(options, asked)), Principal.provide("ada"))
   })
 
 const auto = { search: { mode: "Auto" } }

@@ -6,7 +6,7 @@ import { addSources, isShown, sourcesIn, textOfResults } from "../../src/web-sea
 
 const page = (number: number, title: string | null = null) => ({ url: `https://a.example/${number}`, title })
 const pages = (count: number) => Array.from({ length: count }, (_, index) => page(index))
-const titleOf = (title: string | null) => addSources([], [page(0, title)])[0]?.title
+const keptTitle = (title: string | null) => addSources([], [page(0, title)])[0]?.title
 
 describe("sources", () => {
   it("are 100 at most for one answer, and a page that comes again keeps its number", () => {
@@ -19,12 +19,12 @@ describe("sources", () => {
   })
 
   it("have titles of 300 characters at most, whole ones, and that of their host where they have none", () => {
-    assert.strictEqual(titleOf("x".repeat(300)), "x".repeat(300))
-    assert.strictEqual(titleOf("x".repeat(301)), `${"x".repeat(300)}…`)
-    assert.strictEqual(titleOf("🦊".repeat(300)), "🦊".repeat(300))
-    assert.strictEqual(titleOf("🦊".repeat(301)), `${"🦊".repeat(300)}…`)
-    assert.strictEqual(titleOf("\u200B \u3164"), "a.example")
-    assert.strictEqual(titleOf(null), "a.example")
+    assert.strictEqual(keptTitle("x".repeat(300)), "x".repeat(300))
+    assert.strictEqual(keptTitle("x".repeat(301)), `${"x".repeat(300)}…`)
+    assert.strictEqual(keptTitle("🦊".repeat(300)), "🦊".repeat(300))
+    assert.strictEqual(keptTitle("🦊".repeat(301)), `${"🦊".repeat(300)}…`)
+    assert.strictEqual(keptTitle("\u200B \u3164"), "a.example")
+    assert.strictEqual(keptTitle(null), "a.example")
   })
 
   it("have addresses of 2,000 characters at most, without a name or a password", () => {

@@ -75,7 +75,7 @@ const turn = Effect.gen(function* () {
   return yield* (yield* Turns).send({ assistantId: assistant.id, content: "The secret question." })
 })
 
-const signaturesOf = ({ body, headers }: Sent, ...secrets: ReadonlyArray<string>) =>
+const expectedSignatures = ({ body, headers }: Sent, ...secrets: ReadonlyArray<string>) =>
   secrets
     .map((secret) => {
       const key = Buffer.from(secret.slice("whsec_".length), "base64")
@@ -118,7 +118,7 @@ it.live("a delivery is tried six times with its pauses, is dead then, and is sen
       least.forEach((pause, index) => assert.isAtLeast(pauses[index] ?? 0, pause))
       assert.strictEqual(new Set(sent.map(({ body, headers }) => `${headers["webhook-id"]} ${body}`)).size, 1)
       for (const each of sent)
-        assert.strictEqual(each.headers["webhook-signature"], signaturesOf(each, Redacted.value(secret)))
+        assert.strictEqual(each.headers["webhook-signature"], expectedSignatures(each, Redacted.value(secret)))
       const { deliveries } = yield* webhooks.deliveries(webhook.id, { limit: 10 })
       assert.strictEqual(deliveries.length, 1)
       const [dead] = deliveries
@@ -149,7 +149,7 @@ it.live(
         yield* turn
         yield* atRest(id, 1)
         assert.strictEqual(sent.length, 1)
-        assert.strictEqual(sent[0]!.headers["webhook-signature"], signaturesOf(sent[0]!, after, before))
+        assert.strictEqual(sent[0]!.headers["webhook-signature"], expectedSignatures(sent[0]!, after, before))
         assert.notInclude(sent[0]!.body, "secret")
         const body = JSON.parse(sent[0]!.body)
         assert.deepStrictEqual(Object.keys(body), ["type", "timestamp", "data"])
@@ -158,7 +158,7 @@ it.live(
         yield* TestClock.adjust("25 hours")
         yield* turn
         yield* atRest(id, 1, sent[0]!.headers["webhook-id"])
-        assert.strictEqual(sent[1]!.headers["webhook-signature"], signaturesOf(sent[1]!, after))
+        assert.strictEqual(sent[1]!.headers["webhook-signature"], expectedSignatures(sent[1]!, after))
         assert.strictEqual(JSON.parse(sent[1]!.body).data.content_preview, "The secret answer.")
         const refused = yield* Effect.flip(
           webhooks.create({ url: "http://10.0.0.1", events: [], description: "x".repeat(501) })

@@ -27,7 +27,7 @@ interface Seen {
 
 let count = 0
 
-const agentOf = (
+const makeAgent = (
   service: Pick<Service, "handler">,
   assistantId: string,
   { key = keys.ada, ...config }: Partial<ConstructorParameters<typeof HttpAgent>[0]> & { readonly key?: string } = {}
@@ -103,7 +103,7 @@ const stored = async (service: Service, { agent }: Seen, key = keys.ada) =>
 describe("an assistant as an AG-UI agent", () => {
   it("streams reasoning and text, shares its state, and goes on with the conversation", async () => {
     await using service = await openAgUi([[think("Well"), say("Hel", "lo.")], say("Again.")])
-    const client = agentOf(service, await newAssistant(service), { initialState: { page: 3 } })
+    const client = makeAgent(service, await newAssistant(service), { initialState: { page: 3 } })
     const events = await client.ask("Hi")
     assert.deepStrictEqual(types(events), [
       "RUN_STARTED",
@@ -142,7 +142,7 @@ describe("an assistant as an AG-UI agent", () => {
   it("gives the model what the application says: its state, its context, its instructions", async () => {
     await using service = await openAgUi([say("Yes.")])
     const id = await newAssistant(service, { system_prompt: "Be kind." })
-    const client = agentOf(service, id, {
+    const client = makeAgent(service, id, {
       initialState: { cart: ["tea"] },
       initialMessages: [{ id: "d", role: "developer", content: "Answer in French." }]
     })
@@ -159,7 +159,7 @@ describe("an assistant as an AG-UI agent", () => {
       say("Rain.")
     ]
     await using service = await openAgUi(script, { hosted: [clock] })
-    const client = agentOf(service, await newAssistant(service))
+    const client = makeAgent(service, await newAssistant(service))
     const events = await client.ask("Weather?", { tools: [weather] })
     assert.deepStrictEqual(finish(events).outcome, { type: "success", pendingToolCallIds: ["c"] })
     client.agent.addMessage({ id: "t", role: "tool", toolCallId: "c", content: '{"rain":true}' })
@@ -177,7 +177,7 @@ describe("an assistant as an AG-UI agent", () => {
 
   it("keeps results and the message after them in order", async () => {
     await using service = await openAgUi([callTool("weather", {}, "c"), say("Rain."), say("Bye.")])
-    const client = agentOf(service, await newAssistant(service))
+    const client = makeAgent(service, await newAssistant(service))
     await client.ask("Weather?", { tools: [weather] })
     client.agent.addMessage({ id: "t", role: "tool", toolCallId: "c", content: "rain" })
     await client.ask("Thanks", { tools: [weather] })
@@ -195,7 +195,7 @@ describe("an assistant as an AG-UI agent", () => {
       say("Done.")
     ]
     await using service = await openAgUi(script, { hosted: [pay(paid)] })
-    const client = agentOf(service, await newAssistant(service))
+    const client = makeAgent(service, await newAssistant(service))
     const events = await client.ask("Pay", { tools: [weather] })
     assert.deepStrictEqual(
       interrupts(events).map(({ id, reason, toolCallId }) => [id, reason, toolCallId]),
@@ -237,12 +237,12 @@ describe("an assistant as an AG-UI agent", () => {
   it.each(refusals)("answers %s with RUN_ERROR, and the run waits on", async (_, fields, code) => {
     await using service = await openAgUi([callTools(["pay", {}, "a"], ["pay", {}, "b"])], { hosted: [pay([])] })
     const id = await newAssistant(service)
-    await agentOf(service, id, { threadId: "t" }).ask("Pay")
+    await makeAgent(service, id, { threadId: "t" }).ask("Pay")
     const answer = await service.call("POST", `/ag-ui/${id}`, { threadId: "t", runId: "r", messages: [], ...fields })
     assert.deepStrictEqual([answer.status, answer.headers.get("content-type")], [200, "text/event-stream"])
     const event = JSON.parse(answer.text.replace("data: ", ""))
     assert.deepStrictEqual([event.type, event.code], ["RUN_ERROR", code])
-    const look = agentOf(service, id, { threadId: "t" })
+    const look = makeAgent(service, id, { threadId: "t" })
     assert.lengthOf(interrupts(await look.run()), 2)
   })
 
@@ -250,9 +250,9 @@ describe("an assistant as an AG-UI agent", () => {
     const paid: Array<unknown> = []
     await using service = await openAgUi([callTool("pay", {}, "a"), say("Done.")], { hosted: [pay(paid)] })
     const id = await newAssistant(service)
-    const client = agentOf(service, id, { threadId: "t" })
+    const client = makeAgent(service, id, { threadId: "t" })
     const first = await client.ask("Pay", { runId: "one" })
-    const again = agentOf(service, id, { threadId: "t", initialMessages: client.agent.messages })
+    const again = makeAgent(service, id, { threadId: "t", initialMessages: client.agent.messages })
     assert.deepStrictEqual(interrupts(await again.run({ runId: "one" })), interrupts(first))
     const resume = [{ interruptId: "a", status: "resolved" as const, payload: { approved: true } }]
     await client.run({ resume })
@@ -265,7 +265,7 @@ describe("an assistant as an AG-UI agent", () => {
   it("takes a decision under the id of the run that asked, with the decision as the call's message, as React's parts do", async () => {
     const paid: Array<unknown> = []
     await using service = await openAgUi([callTool("pay", {}, "a"), say("Done.")], { hosted: [pay(paid)] })
-    const client = agentOf(service, await newAssistant(service), { threadId: "t" })
+    const client = makeAgent(service, await newAssistant(service), { threadId: "t" })
     await client.ask("Pay", { runId: "one" })
     client.agent.addMessage({ id: "m", role: "tool", toolCallId: "a", content: '{"approved":true}' })
     const resume = [{ interruptId: "a", status: "resolved" as const, payload: { approved: true } }]
@@ -277,7 +277,7 @@ describe("an assistant as an AG-UI agent", () => {
 
   it("ends a failed run with RUN_ERROR, and asks again when the client runs once more", async () => {
     await using service = await openAgUi([fail("quota"), say("Now.")])
-    const client = agentOf(service, await newAssistant(service))
+    const client = makeAgent(service, await newAssistant(service))
     const failed = await client.ask("Hi").catch(() => client.events)
     assert.strictEqual(failed.at(-1)?.type as string, "RUN_ERROR")
     await client.run()
@@ -291,12 +291,12 @@ describe("an assistant as an AG-UI agent", () => {
   it("follows a run whose client was lost, and shows the conversation to a new page", async () => {
     await using service = await openAgUi([[say("Hel"), gate(), say("lo.")]])
     const id = await newAssistant(service)
-    const client = agentOf(service, id, { threadId: "t" })
+    const client = makeAgent(service, id, { threadId: "t" })
     const lost = client.ask("Hi").catch(() => [])
     await until(() => hasAnswer(client))
     client.agent.abortRun()
     await lost
-    const page = agentOf(service, id, { threadId: "t" })
+    const page = makeAgent(service, id, { threadId: "t" })
     const events = page.run()
     await until(() => hasAnswer(page))
     await service.run(service.model.release())
@@ -308,7 +308,7 @@ describe("an assistant as an AG-UI agent", () => {
     assert.deepStrictEqual(shown(page.agent.messages), hello)
     await client.run()
     assert.deepStrictEqual(shown(client.agent.messages), hello)
-    const later = agentOf(service, id, { threadId: "t" })
+    const later = makeAgent(service, id, { threadId: "t" })
     assert.deepStrictEqual(types(await later.run()), [
       "RUN_STARTED",
       "MESSAGES_SNAPSHOT",
@@ -322,8 +322,8 @@ describe("an assistant as an AG-UI agent", () => {
     await using service = await openAgUi([say("For Ada."), say("For Bob.")])
     const [hers, his] = [await newAssistant(service), await newAssistant(service, {}, keys.bob)]
     const [ada, bob] = [
-      agentOf(service, hers, { threadId: "t" }),
-      agentOf(service, his, { threadId: "t", key: keys.bob })
+      makeAgent(service, hers, { threadId: "t" }),
+      makeAgent(service, his, { threadId: "t", key: keys.bob })
     ]
     await ada.ask("Hi")
     await bob.ask("Hi")
@@ -332,7 +332,7 @@ describe("an assistant as an AG-UI agent", () => {
     const foreign = { threadId: ada.agent.state.colloquy.thread_id, runId: "r", messages: [] }
     const unknown = await service.call("POST", `/ag-ui/${hers}`, foreign, { key: keys.bob })
     assert.deepStrictEqual([unknown.status, unknown.body.detail], [404, `There is no assistant ${hers}.`])
-    const other = agentOf(service, his, { threadId: foreign.threadId, key: keys.bob })
+    const other = makeAgent(service, his, { threadId: foreign.threadId, key: keys.bob })
     await other.run()
     assert.deepStrictEqual(other.agent.messages, [])
     assert.strictEqual((await service.call("POST", `/ag-ui/${hers}`, foreign, { key: null })).status, 401)
@@ -342,7 +342,7 @@ describe("an assistant as an AG-UI agent", () => {
     await using service = await openAgUi([say("One."), say("Two.")])
     const id = await newAssistant(service)
     const { thread_id } = (await service.call("POST", "/threads/messages", { content: "Hi", assistant_id: id })).body
-    const client = agentOf(service, id, { threadId: thread_id })
+    const client = makeAgent(service, id, { threadId: thread_id })
     await client.ask("And?")
     assert.deepStrictEqual(shown(client.agent.messages), [
       ["user", "Hi"],
@@ -357,7 +357,7 @@ describe("an assistant as an AG-UI agent", () => {
 
   it("takes the fields of a message from the application, and names what is wrong with them", async () => {
     await using service = await openAgUi([say('{"city":"Oslo"}')])
-    const client = agentOf(service, await newAssistant(service))
+    const client = makeAgent(service, await newAssistant(service))
     const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
     const events = await client.ask("Where?", { forwardedProps: { colloquy: { output_schema: schema } } })
     assert.deepStrictEqual(finish(events).result, { city: "Oslo" })
@@ -375,7 +375,7 @@ describe("an assistant as an AG-UI agent", () => {
 
   it("keeps files that come with a message as documents of its thread", async () => {
     await using service = await openWithDocuments(InMemory.layer, { http: { wings: [agUi] } })
-    const client = agentOf(service, await newAssistant(service))
+    const client = makeAgent(service, await newAssistant(service))
     client.agent.addMessage({
       id: "u",
       role: "user",

@@ -19,7 +19,7 @@ type Message = UIMessage<TurnMetadata>
 
 const address = { baseUrl: "http://in.process" }
 
-const clientOf = (service: Service) => ({
+const clientOptions = (service: Service) => ({
   ...address,
   handler: service.handler,
   apiKey: keys.ada
@@ -30,8 +30,11 @@ const newThread = async (service: Service, fields: object = {}): Promise<string>
   return (await service.call("POST", `/assistants/${assistant_id}/threads`)).body.thread_id
 }
 
-const chatOf = (service: Service, id: string, options: Partial<ConstructorParameters<typeof Chat<Message>>[0]> = {}) =>
-  new Chat<Message>({ id, transport: new ColloquyTransport(clientOf(service)), ...options })
+const openChat = (
+  service: Service,
+  id: string,
+  options: Partial<ConstructorParameters<typeof Chat<Message>>[0]> = {}
+) => new Chat<Message>({ id, transport: new ColloquyTransport(clientOptions(service)), ...options })
 
 const shown = (messages: ReadonlyArray<Message>) =>
   messages.map(({ parts, role }) => [
@@ -50,7 +53,7 @@ describe("the transport", () => {
   it("streams text and reasoning into one message, which knows its run", async () => {
     await using service = await open([[think("Well"), say("Hel", "lo.")]])
     const id = await newThread(service)
-    const chat = chatOf(service, id)
+    const chat = openChat(service, id)
     await chat.sendMessage({ text: "Hi" })
     assert.strictEqual(chat.status, "ready")
     assert.deepStrictEqual(shown(chat.messages), [
@@ -76,7 +79,7 @@ describe("the transport", () => {
     await using service = await open(script, { hosted: [clock] })
     const id = await newThread(service, { tools: [tool("weather")] })
     const asked: Array<string> = []
-    const chat: Chat<Message> = chatOf(service, id, {
+    const chat: Chat<Message> = openChat(service, id, {
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
       onToolCall: ({ toolCall }) => {
         asked.push(toolCall.toolName)
@@ -115,7 +118,7 @@ describe("the transport", () => {
     await using service = await open(script, { hosted: [pay] })
     const id = await newThread(service, { tools: [tool("weather")] })
     const asked: Array<string> = []
-    const chat: Chat<Message> = chatOf(service, id, {
+    const chat: Chat<Message> = openChat(service, id, {
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
       onToolCall: ({ toolCall }) => void asked.push(toolCall.toolName)
     })
@@ -149,8 +152,11 @@ describe("the transport", () => {
   it("begins a thread for a chat that has none, and stays on it", async () => {
     await using service = await open([say("One."), say("Two.")])
     const begun: Array<string> = []
-    const transport = new ColloquyTransport({ ...clientOf(service), onThread: (threadId) => void begun.push(threadId) })
-    const chat = chatOf(service, "a chat", { transport })
+    const transport = new ColloquyTransport({
+      ...clientOptions(service),
+      onThread: (threadId) => void begun.push(threadId)
+    })
+    const chat = openChat(service, "a chat", { transport })
     await chat.sendMessage({ text: "1" })
     await chat.sendMessage({ text: "2" })
     assert.lengthOf(begun, 1)
@@ -169,7 +175,7 @@ describe("the transport", () => {
         headers: { "x-api-key": keys.ada },
         fetch: (input, init) => POST(new Request(input, init))
       })
-      const chat = way === "the route" ? chatOf(service, id, { transport: through }) : chatOf(service, id)
+      const chat = way === "the route" ? openChat(service, id, { transport: through }) : openChat(service, id)
       await chat.sendMessage({ text: "1" })
       await chat.sendMessage({ text: "2" })
       await chat.regenerate()
@@ -197,7 +203,7 @@ describe("the transport", () => {
   it("stops the run when the chat is stopped", async () => {
     await using service = await open([[say("One, "), gate(), say("two.")]])
     const id = await newThread(service)
-    const chat = chatOf(service, id)
+    const chat = openChat(service, id)
     const sent = chat.sendMessage({ text: "Count" })
     await service.run(service.model.reached())
     await until(() => hasText(chat))
@@ -212,11 +218,13 @@ describe("the transport", () => {
   it("goes on with an answer that is under way, from its first word, and with none when none is", async () => {
     await using service = await open([[say("One, "), gate(), say("two.")]])
     const id = await newThread(service)
-    const first = chatOf(service, id, { transport: new ColloquyTransport({ ...clientOf(service), onStop: "leave" }) })
+    const first = openChat(service, id, {
+      transport: new ColloquyTransport({ ...clientOptions(service), onStop: "leave" })
+    })
     const sent = first.sendMessage({ text: "Count" })
     await service.run(service.model.reached())
     const { body } = await service.call("GET", `/threads/${id}`)
-    const chat = chatOf(service, id, { messages: uiMessages({ ...body, messages: body.messages.slice(0, 1) }) })
+    const chat = openChat(service, id, { messages: uiMessages({ ...body, messages: body.messages.slice(0, 1) }) })
     const resumed = chat.resumeStream()
     await until(() => hasText(chat))
     await service.run(service.model.release())
@@ -232,10 +240,10 @@ describe("the transport", () => {
 
   it("tells what the API refuses and what fails, as the chat's error", async () => {
     await using service = await open([fail("auth")])
-    const chat = chatOf(service, "00000000-0000-0000-0000-000000000000")
+    const chat = openChat(service, "00000000-0000-0000-0000-000000000000")
     await chat.sendMessage({ text: "Hi" })
     assert.match(String(chat.error), /There is no thread/u)
-    const failing = chatOf(service, await newThread(service))
+    const failing = openChat(service, await newThread(service))
     await failing.sendMessage({ text: "Hi" })
     assert.strictEqual(failing.status, "error")
   })
@@ -298,7 +306,7 @@ describe("a chat that is opened again", () => {
     ]
     await using service = await open(script, { hosted: [clock] })
     const id = await newThread(service, { tools: [tool("weather")] })
-    const chat: Chat<Message> = chatOf(service, id, {
+    const chat: Chat<Message> = openChat(service, id, {
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls
     })
     await chat.sendMessage({ text: "Weather?" })
@@ -345,8 +353,8 @@ describe("files", () => {
   it("that are attached in a chat go with the message, are shown again, and go again by their ids", async () => {
     await using service = await openWithDocuments(InMemory.layer)
     const begun: Array<string> = []
-    const transport = new ColloquyTransport({ ...clientOf(service), onThread: (id) => void begun.push(id) })
-    const chat = chatOf(service, "a chat", { transport })
+    const transport = new ColloquyTransport({ ...clientOptions(service), onThread: (id) => void begun.push(id) })
+    const chat = openChat(service, "a chat", { transport })
     await chat.sendMessage({ text: "What is it?", files: picked })
     assert.strictEqual(chat.status, "ready", String(chat.error))
     const [id] = begun
@@ -377,7 +385,7 @@ describe("files", () => {
     const bytes = await service.handler(new Request(`http://in.process${files[1]?.url}`))
     assert.strictEqual(await bytes.text(), "The answer is 42.")
 
-    const again = chatOf(service, String(id), { messages })
+    const again = openChat(service, String(id), { messages })
     await again.regenerate()
     assert.strictEqual(again.status, "ready", String(again.error))
     const { messages: stored } = (await service.call("GET", `/threads/${id}`)).body
@@ -409,7 +417,7 @@ describe("files", () => {
       url: "https://else.example/a.txt"
     }
     const broken = { ...elsewhere, url: "data:text/plain;base64,%%%" }
-    for (const each of [chat, chatOf(service, id)]) {
+    for (const each of [chat, openChat(service, id)]) {
       for (const file of [elsewhere, broken]) {
         await each.sendMessage({ text: "And this?", files: [file] })
         assert.match(String(each.error), /data URL/u)
@@ -419,7 +427,7 @@ describe("files", () => {
     const init = { method: "POST", headers: { "x-api-key": keys.ada }, body }
     assert.strictEqual((await route(new Request("http://in.process/chat", init))).status, 422)
     await using plain = await open([])
-    const without = chatOf(plain, await newThread(plain))
+    const without = openChat(plain, await newThread(plain))
     await without.sendMessage({ text: "What is it?", files: picked })
     assert.match(String(without.error), /not available/u)
   })
@@ -430,9 +438,9 @@ describe("files", () => {
       InMemory.layer
     )
     const images = { image_generation: "auto", image_model_provider: "painter", image_model_name: "oil" } as const
-    const transport = new ColloquyTransport({ ...clientOf(service), message: { ...images, web_search: "Auto" } })
+    const transport = new ColloquyTransport({ ...clientOptions(service), message: { ...images, web_search: "Auto" } })
     const id = await newThread(service)
-    const chat = chatOf(service, id, { transport })
+    const chat = openChat(service, id, { transport })
     await chat.sendMessage({ text: "A fox" })
     const stored = uiMessages((await service.call("GET", `/threads/${id}`)).body)
     for (const message of [chat.lastMessage, stored.at(-1)]) {

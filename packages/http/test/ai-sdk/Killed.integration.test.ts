@@ -17,7 +17,7 @@ describe("a chat whose server is killed (SIGKILL) while a call waits for a perso
       await using service = await openDeskService()
       const { assistant_id } = (await service.call("POST", "/assistants", { name: "a" })).body
       const { thread_id: id } = (await service.call("POST", `/assistants/${assistant_id}/threads`)).body
-      const chatOf = (apiKey: string, messages: Array<Message> = []) =>
+      const openChat = (apiKey: string, messages: Array<Message> = []) =>
         new Chat<Message>({
           id,
           messages,
@@ -30,7 +30,7 @@ describe("a chat whose server is killed (SIGKILL) while a call waits for a perso
             if (chat.status === "ready" || chat.status === "error") resolve()
           })
         })
-      const before = chatOf(deskKeys.ada)
+      const before = openChat(deskKeys.ada)
       await before.sendMessage({ text: "Please use desk_echo" })
       assert.deepStrictEqual(states(before), ["approval-requested"])
       await service.kill()
@@ -40,14 +40,14 @@ describe("a chat whose server is killed (SIGKILL) while a call waits for a perso
       assert.strictEqual(asked?.state, "approval-requested")
       const decision = { id: asked?.approval?.id ?? "", approved: true }
 
-      const stranger = chatOf(deskKeys.bob, stored)
+      const stranger = openChat(deskKeys.bob, stored)
       const refused = ended(stranger)
       await stranger.addToolApprovalResponse(decision)
       await refused
       assert.strictEqual(stranger.status, "error")
       assert.match(stranger.error?.message ?? "", /^There is no run /u)
 
-      const after = chatOf(deskKeys.ada, uiMessages((await service.call("GET", `/threads/${id}`)).body))
+      const after = openChat(deskKeys.ada, uiMessages((await service.call("GET", `/threads/${id}`)).body))
       const done = ended(after)
       await after.addToolApprovalResponse(decision)
       await done

@@ -58,7 +58,7 @@ const pay = (paid: Array<unknown>) => ({
   run: (args: object) => Effect.sync(() => `paid ${paid.push(args)}`)
 })
 
-const textOf = (result: Awaited<ReturnType<Client["callTool"]>>) =>
+const resultText = (result: Awaited<ReturnType<Client["callTool"]>>) =>
   result.content.map((each) => (each.type === "text" ? each.text : each.type)).join("\n")
 
 describe.each(revisions)("in the revision %s", (_, revision) => {
@@ -75,7 +75,7 @@ describe.each(revisions)("in the revision %s", (_, revision) => {
     assert.match(name, /^[A-Za-z0-9_-]{1,64}$/u)
     assert.include(name, id.replaceAll("-", ""))
     const first = await client.callTool({ name, arguments: { message: "Hi", thread_id: "" } })
-    assert.strictEqual(textOf(first), "Hello.")
+    assert.strictEqual(resultText(first), "Hello.")
     const { thread_id } = first.structuredContent as { thread_id: string }
     await client.callTool({ name, arguments: { message: "And?", thread_id } })
     const { messages } = (await service.call("GET", `/threads/${thread_id}`)).body
@@ -92,7 +92,7 @@ describe.each(revisions)("in the revision %s", (_, revision) => {
     const id = await newAssistant(service, { name: "a" })
     const client = await connect(service, { revision })
     const asked = await client.callTool({ name: (await firstTool(client)).name, arguments: { message: "Hi" } })
-    assert.notStrictEqual(asked.isError, true, textOf(asked))
+    assert.notStrictEqual(asked.isError, true, resultText(asked))
     const form = new FormData()
     form.set("file", new File(["A note."], "note.txt", { type: "text/plain" }))
     await service.call("POST", `/assistants/${id}/documents`, form)
@@ -130,7 +130,7 @@ describe.each(revisions)("in the revision %s", (_, revision) => {
     for (const failure of failures) assert.match(String(await failure.catch((error: unknown) => error)), /Error/u)
     await newAssistant(service, { name: "b" }, keys.bob)
     const taken = await bob.callTool({ name: (await firstTool(bob)).name, arguments: { message: "Hi", thread_id } })
-    assert.deepStrictEqual([taken.isError, textOf(taken)], [true, `There is no thread ${thread_id}.`])
+    assert.deepStrictEqual([taken.isError, resultText(taken)], [true, `There is no thread ${thread_id}.`])
     const stranger = await connect(service, { revision, key: "wrong" }).catch((error: unknown) => error)
     assert.instanceOf(stranger, Error)
   })
@@ -142,10 +142,10 @@ describe.each(revisions)("in the revision %s", (_, revision) => {
     const { name } = await firstTool(client)
     const wrong = await client.callTool({ name, arguments: { words: "Hi" } })
     assert.strictEqual(wrong.isError, true)
-    assert.include(textOf(wrong), "message")
+    assert.include(resultText(wrong), "message")
     const failed = await client.callTool({ name, arguments: { message: "Hi" } })
     assert.isTrue(failed.isError)
-    assert.include(textOf(failed), "no credit left")
+    assert.include(resultText(failed), "no credit left")
   })
 })
 
@@ -160,7 +160,7 @@ describe("a call that needs an approval", () => {
         message.includes('"cents":6') ? { action: "decline" } : { action: "accept", content: { approved: true } }
     })
     const result = await client.callTool({ name: (await firstTool(client)).name, arguments: { message: "Pay" } })
-    assert.deepStrictEqual([textOf(result), paid], ["Paid.", [{ cents: 5 }]])
+    assert.deepStrictEqual([resultText(result), paid], ["Paid.", [{ cents: 5 }]])
     const { messages } = (
       await service.call("GET", `/threads/${(result.structuredContent as { thread_id: string }).thread_id}`)
     ).body
@@ -187,7 +187,7 @@ describe("a call that needs an approval", () => {
     const { name } = await firstTool(client)
     const call = { name, arguments: { message: "Book" } }
     assert.deepStrictEqual(
-      [textOf(await client.callTool(call)), textOf(await client.callTool(call)), asked],
+      [resultText(await client.callTool(call)), resultText(await client.callTool(call)), asked],
       ["Booked.", "Not booked.", ["How many?", "How many?"]]
     )
     const outputs = service.model.requests.flatMap(({ messages }) =>
@@ -203,7 +203,7 @@ describe("a call that needs an approval", () => {
     const result = await client.callTool({ name: (await firstTool(client)).name, arguments: { message: "Pay" } })
     const { run_id, status, thread_id } = result.structuredContent as Record<string, string>
     assert.strictEqual(status, "REQUIRES_ACTION")
-    assert.include(textOf(result), `/threads/${thread_id}/runs/${run_id}/approvals`)
+    assert.include(resultText(result), `/threads/${thread_id}/runs/${run_id}/approvals`)
   })
 })
 

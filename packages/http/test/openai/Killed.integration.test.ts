@@ -8,8 +8,8 @@ describe("a response whose server is killed (SIGKILL) while a call waits for a p
   onEmbedded("PGlite", () => {
     it("is found again, goes on with the decision, and is another's for nobody", { timeout: 120_000 }, async () => {
       await using service = await openDeskService()
-      const clientOf = (apiKey: string) => new OpenAI({ baseURL: `${service.api}/v1`, apiKey, maxRetries: 0 })
-      const client = clientOf(deskKeys.ada)
+      const makeClient = (apiKey: string) => new OpenAI({ baseURL: `${service.api}/v1`, apiKey, maxRetries: 0 })
+      const client = makeClient(deskKeys.ada)
       const model = "demo/demo-1"
       const asked = await client.responses.create({ model, input: "Please use desk_echo" })
       assert.deepStrictEqual([asked.status, asked.incomplete_details?.reason], ["incomplete", "approval_required"])
@@ -17,7 +17,7 @@ describe("a response whose server is killed (SIGKILL) while a call waits for a p
 
       const found = await client.responses.retrieve(asked.id)
       assert.deepStrictEqual([found.status, found.output_text], [asked.status, asked.output_text])
-      const stranger = clientOf(deskKeys.bob)
+      const stranger = makeClient(deskKeys.bob)
       const missing = await stranger.responses.retrieve(asked.id).catch((error: unknown) => error)
       assert.instanceOf(missing, OpenAI.NotFoundError)
 

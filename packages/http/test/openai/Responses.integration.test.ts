@@ -31,14 +31,14 @@ const said = (service: OpenAiService) =>
         : `assistant: ${message.content}${message.toolCalls.map(({ name }) => ` (${name})`).join("")}`
   )
 
-const threadsOf = async (
+const listThreads = async (
   service: OpenAiService,
   key: string = keys.ada
 ): Promise<ReadonlyArray<{ thread_id: string }>> =>
   (await service.call("GET", "/threads?include_messages=false", undefined, { key })).body
 
 const untilThreads = async (service: OpenAiService, left: number): Promise<void> => {
-  await until(async () => (await threadsOf(service)).length <= left)
+  await until(async () => (await listThreads(service)).length <= left)
 }
 
 describe("responses", () => {
@@ -66,7 +66,7 @@ describe("responses", () => {
     assert.deepStrictEqual({ ...again, output_text: first.output_text }, first)
     const third = await client.responses.create({ previous_response_id: second.id, input: "Bye" })
     assert.strictEqual(third.output_text, "Bye.")
-    assert.lengthOf(await threadsOf(service), 1)
+    assert.lengthOf(await listThreads(service), 1)
   })
 
   it("copy what was said for one that is not the last, and leave its thread alone", async () => {
@@ -80,7 +80,7 @@ describe("responses", () => {
     assert.deepStrictEqual(said(service), ["user: 1", "assistant: One.", "user: 2", "assistant: Two.", "user: 3"])
     await client.responses.create({ model, previous_response_id: other.id, input: "4" })
     assert.deepStrictEqual(said(service), ["user: 1", "assistant: One.", "user: other", "assistant: Other.", "user: 4"])
-    assert.lengthOf(await threadsOf(service), 2)
+    assert.lengthOf(await listThreads(service), 2)
   })
 
   it("give calls to the client, side by side, and go on with their outputs", async () => {
@@ -348,11 +348,11 @@ describe("responses", () => {
     await client.responses.delete(done.id)
     await refused(client.responses.retrieve(done.id), OpenAI.NotFoundError)
     await refused(client.responses.create({ model, input: "x", previous_response_id: done.id }), OpenAI.BadRequestError)
-    assert.lengthOf(await threadsOf(service), 1)
+    assert.lengthOf(await listThreads(service), 1)
     const third = await client.responses.create({ model, input: "x", previous_response_id: hanging.id })
     await client.responses.delete(third.id)
     await client.responses.delete(hanging.id)
-    assert.lengthOf(await threadsOf(service), 0)
+    assert.lengthOf(await listThreads(service), 0)
     assert.lengthOf((await service.call("GET", "/assistants")).body, 0)
     await refused(
       client.responses.create({ model, input: "x", background: true, store: false }),
@@ -473,7 +473,7 @@ describe("responses", () => {
     ]
     assert.deepStrictEqual(seen(asked), waits)
     assert.deepStrictEqual(seen(await client.responses.retrieve(asked.id)), waits)
-    const threadId = (await threadsOf(service))[0]?.thread_id
+    const threadId = (await listThreads(service))[0]?.thread_id
     const { run_id } = (await service.call("GET", `/threads/${threadId}`)).body.messages.at(-1)
     const approvals = [{ tool_call_id: "c", decision: "approve" }]
     await service.call("POST", `/threads/${threadId}/runs/${run_id}/approvals`, { approvals })
@@ -486,7 +486,7 @@ describe("responses", () => {
     assert.strictEqual(words.join(""), "It is paid.")
     const next = await client.responses.create({ model, input: "How much?", previous_response_id: asked.id })
     assert.strictEqual(next.output_text, "Five.")
-    assert.lengthOf(await threadsOf(service), 1)
+    assert.lengthOf(await listThreads(service), 1)
     const other = await client.responses.create({ model, input: "Or?", previous_response_id: asked.id })
     assert.strictEqual(other.output_text, "Six.")
     assert.deepStrictEqual(said(service), [
@@ -497,7 +497,7 @@ describe("responses", () => {
       "user: Or?"
     ])
     for (const { id } of [asked, next, other]) await client.responses.delete(id)
-    assert.lengthOf(await threadsOf(service), 0)
+    assert.lengthOf(await listThreads(service), 0)
   })
 
   it("cite the files of an assistant, also in streams and in completions", async () => {
@@ -560,7 +560,7 @@ describe("responses", () => {
       input: "Sure?"
     })
     for (const { output_text } of [first, next]) assert.include(output_text, '"type":"image"')
-    const [thread] = await threadsOf(service)
+    const [thread] = await listThreads(service)
     const { messages } = (await service.call("GET", `/threads/${thread?.thread_id}`)).body
     assert.lengthOf(messages[0].attachments, 1)
     await using plain = await openService([])

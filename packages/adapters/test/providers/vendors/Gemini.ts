@@ -9,7 +9,7 @@ type Finish = Extract<Said, { readonly finish: unknown }>
 const chunk = (parts: ReadonlyArray<unknown>, more: object = {}, usage: Finish["usage"] = null): string => {
   const body = {
     candidates: [{ index: 0, content: { role: "model", parts }, ...more }],
-    usageMetadata: usageOf(usage),
+    usageMetadata: usageToWire(usage),
     modelVersion: "model-1-2026",
     responseId: "r1"
   }
@@ -17,7 +17,7 @@ const chunk = (parts: ReadonlyArray<unknown>, more: object = {}, usage: Finish["
 }
 
 /** Before the end only the input is known. */
-const usageOf = (usage: Finish["usage"]) =>
+const usageToWire = (usage: Finish["usage"]) =>
   usage === null
     ? { promptTokenCount: 1, totalTokenCount: 1 }
     : {

@@ -65,7 +65,7 @@ const deltaTypes: { readonly [kind in Kind]: string } = {
   function_call: "response.function_call_arguments"
 }
 
-const placeOf = (item: Item) => ({
+const itemPlace = (item: Item) => ({
   output_index: item.index,
   item_id: item.id,
   ...(item.kind === "reasoning" ? { summary_index: 0 } : item.kind === "function_call" ? {} : { content_index: 0 })
@@ -79,7 +79,7 @@ const wholeFields: { readonly [kind in Kind]: string } = {
 }
 
 const close = (item: Item): string =>
-  frame({ type: `${deltaTypes[item.kind]}.done`, ...placeOf(item), [wholeFields[item.kind]]: item.written }) +
+  frame({ type: `${deltaTypes[item.kind]}.done`, ...itemPlace(item), [wholeFields[item.kind]]: item.written }) +
   frame({ type: "response.output_item.done", output_index: item.index, item: whole(item, "completed") })
 
 export const response = (status: string, rest: { readonly [field: string]: unknown } = {}) => ({
@@ -107,7 +107,7 @@ const outcomes: {
   filtered: ["incomplete", "content_filter"]
 }
 
-const usageOf = (usage: Usage | null) =>
+const usageToWire = (usage: Usage | null) =>
   usage && {
     input_tokens: usage.inputTokens,
     input_tokens_details: { cached_tokens: usage.cachedInputTokens, cache_write_tokens: usage.cacheWriteTokens },
@@ -137,7 +137,7 @@ const render = (says: ReadonlyArray<Said>): ReadonlyArray<string> => {
 
   const write = (item: Item, delta: string): string => {
     item.written += delta
-    return frame({ type: `${deltaTypes[item.kind]}.delta`, ...placeOf(item), delta })
+    return frame({ type: `${deltaTypes[item.kind]}.delta`, ...itemPlace(item), delta })
   }
 
   /** Goes on with the last item when it is of this kind, otherwise closes it and opens another. */
@@ -154,7 +154,7 @@ const render = (says: ReadonlyArray<Said>): ReadonlyArray<string> => {
     const rest = {
       incomplete_details: reason === null ? null : { reason },
       output: items.map((item) => whole(item, "completed")),
-      usage: usageOf(usage)
+      usage: usageToWire(usage)
     }
     return closed(items) + frame({ type: `response.${status}`, response: response(status, rest) })
   }

@@ -1,5 +1,5 @@
 /** Begins a session. A real host asks for a password here. */
-import { cookieOf } from "../../../../sessions.ts"
+import { sessionCookie } from "../../../../sessions.ts"
 
 export const POST = async (_request: Request, { params }: { readonly params: Promise<{ readonly name: string }> }) =>
-  new Response(null, { headers: { "set-cookie": cookieOf((await params).name) } })
+  new Response(null, { headers: { "set-cookie": sessionCookie((await params).name) } })

@@ -1,13 +1,13 @@
 /** The studio under `/admin/studio` of a Next application, for users with a session. */
 import { type HostRequest, studio } from "@colloquy/studio"
 import type { NextRequest } from "next/server.js"
-import { userOf } from "../../../../../sessions.ts"
+import { userFromCookie } from "../../../../../sessions.ts"
 import { ai } from "../../../../ai.ts"
 
 const page = studio({
   ai,
   basePath: "/admin/studio",
-  authorize: ({ source }: HostRequest<NextRequest>) => userOf(source.headers.get("cookie")) !== null
+  authorize: ({ source }: HostRequest<NextRequest>) => userFromCookie(source.headers.get("cookie")) !== null
 })
 
 export const dynamic = "force-dynamic"
