@@ -10,7 +10,8 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { request as send } from "node:http"
+import { type IncomingMessage, request as send, type ServerResponse } from "node:http"
+import { respondWithTexts, textPiece } from "../src/encoding/TextPieces.ts"
 import { nodeHandler } from "../src/node/NodeHandler.ts"
 import { listen, type Running, talk } from "./Sockets.ts"
 
@@ -153,6 +154,30 @@ describe("an answer", () => {
     assert.isBelow(asked, 2000)
     stalled.destroy()
     await ended.promise
+  })
+
+  it("that is a long text reaches a client that reads late as it is, and waits for the client", async () => {
+    const pieces = Array.from({ length: 500 }, (_, index) => `${index} häß 👩‍👩‍👧, `.repeat(4000))
+    const groups = pieces.map((piece) => [textPiece(piece), textPiece("\n")])
+    const whole = pieces.map((piece) => `${piece}\n`).join("")
+    const app = { answer: Effect.sync(() => respondWithTexts(groups, "text/plain")), services: Context.empty() }
+    const handle = nodeHandler({ whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 })
+    const handled: Array<ServerResponse> = []
+    await using server = await listen((request, response) => (handled.push(response), handle(request, response)))
+    const [head, begun] = [Promise.withResolvers<IncomingMessage>(), Promise.withResolvers<void>()]
+    send(server.url, (answer) => {
+      head.resolve(answer)
+      answer.once("readable", begun.resolve)
+    }).end()
+    const answer = await head.promise
+    await begun.promise
+    await fetch(server.url, { method: "HEAD" })
+    assert.strictEqual(answer.headers["content-length"], String(Buffer.byteLength(whole)))
+    assert.isAbove(Buffer.byteLength(whole), 50_000_000)
+    assert.isBelow(handled[0]?.writableLength ?? Infinity, 2_000_000)
+    const read: Array<Buffer> = []
+    for await (const piece of answer) read.push(piece)
+    assert.isTrue(Buffer.concat(read).equals(Buffer.from(whole)))
   })
 
   it("that is a stream and breaks off is not taken for whole", async () => {

@@ -6,7 +6,7 @@
 import { isPlain, type ListedMessage, type ListedThread, type PlainMessage, totalTokens } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Stream from "effect/Stream"
+import { respondWithTexts, type TextPiece, textPiece } from "./TextPieces.ts"
 import { writeTimestamp } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
 import { messageToWire, noOwnFields, type Parts, threadToWire } from "./Encode.ts"
@@ -112,26 +112,26 @@ const pieceLength = 32 * 1024
 const turnLength = 1024 * 1024
 
 const contentType = "application/json"
-const encoder = new TextEncoder()
 
 const written = Effect.fnUntraced(function* (
   texts: Iterable<string>
 ): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {
-  const pieces: Array<Uint8Array> = []
+  let group: Array<TextPiece> = []
+  const groups = [group]
   let piece = ""
   let sinceTurn = 0
   for (const text of texts) {
     piece += text
     if (piece.length < pieceLength) continue
-    pieces.push(encoder.encode(piece))
+    group.push(textPiece(piece))
     sinceTurn += piece.length
     piece = ""
     if (sinceTurn < turnLength) continue
     sinceTurn = 0
+    groups.push((group = []))
     yield* Effect.yieldNow
   }
-  if (pieces.length === 0) return HttpServerResponse.text(piece, { contentType })
-  pieces.push(encoder.encode(piece))
-  const contentLength = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
-  return HttpServerResponse.stream(Stream.fromIterable(pieces), { contentType, contentLength })
+  if (groups.length === 1 && group.length === 0) return HttpServerResponse.text(piece, { contentType })
+  group.push(textPiece(piece))
+  return respondWithTexts(groups, contentType)
 })

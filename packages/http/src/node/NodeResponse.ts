@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
 import { fault } from "./Refusals.ts"
 import { findTelling } from "../streams/Heartbeat.ts"
+import { findTexts, type TextGroups } from "../encoding/TextPieces.ts"
 import { NodeSink } from "./NodeSink.ts"
 import { writeWeb } from "./ThroughWeb.ts"
 
@@ -65,8 +66,10 @@ const writeHead = ({ status, statusText }: KernelResponse, to: ServerResponse, h
 
 /** A stream that breaks off cuts the connection, so that the client does not take it for whole. */
 const writeStream = (from: Stream.Stream<Uint8Array, unknown>, to: ServerResponse): Effect.Effect<void> => {
-  const telling = findTelling(from)
-  const writing = telling === undefined ? pour(from, to) : telling(new NodeSink(to))
+  const [telling, texts] = [findTelling(from), findTexts(from)]
+  const sink = new NodeSink(to)
+  const writing =
+    telling !== undefined ? telling(sink) : texts !== undefined ? pourTexts(texts, sink, to) : pour(from, sink, to)
   return Effect.matchCause(Effect.interruptible(writing), {
     onSuccess: () => {
       to.end()
@@ -77,8 +80,11 @@ const writeStream = (from: Stream.Stream<Uint8Array, unknown>, to: ServerRespons
   })
 }
 
-const pour = (from: Stream.Stream<Uint8Array, unknown>, to: ServerResponse): Effect.Effect<void, unknown> => {
-  const sink = new NodeSink(to)
+const pour = (
+  from: Stream.Stream<Uint8Array, unknown>,
+  sink: NodeSink,
+  to: ServerResponse
+): Effect.Effect<void, unknown> => {
   let isBegun = false
   // The head goes out with the first piece, or by itself when there is none yet.
   process.nextTick(() => {
@@ -90,3 +96,16 @@ const pour = (from: Stream.Stream<Uint8Array, unknown>, to: ServerResponse): Eff
     return sink.hasRoom() ? Effect.void : sink.room
   })
 }
+
+const pourTexts = (groups: TextGroups, sink: NodeSink, to: ServerResponse): Effect.Effect<void> =>
+  Effect.forEach(
+    groups,
+    (group) => {
+      // Not for a body in chunks: a response that is uncorked then may never emit "drain".
+      if (!to.chunkedEncoding) to.cork()
+      for (const piece of group) sink.write(piece.text ?? piece.body)
+      if (!to.chunkedEncoding) to.uncork()
+      return sink.room
+    },
+    { discard: true }
+  )

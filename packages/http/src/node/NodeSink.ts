@@ -19,8 +19,8 @@ export class NodeSink implements Sink {
     return !this.isFull
   }
 
-  write(bytes: Uint8Array): void {
-    if (this.to.destroyed || this.to.write(bytes) || this.isFull) return
+  write(piece: Uint8Array | string): void {
+    if (this.to.destroyed || this.to.write(piece) || this.isFull) return
     this.isFull = true
     // Waits for the next turn of the event loop: when the system takes all bytes immediately, Node emits "drain" in the same turn. A long
     // stream would then be written in one turn, and many of them would block all other requests.
