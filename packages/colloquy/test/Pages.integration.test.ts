@@ -16,6 +16,12 @@ const refusal = (work: Promise<unknown>): Promise<string> =>
     (fault: unknown) => String(fault)
   )
 
+const all = async <A>(values: AsyncIterable<A>): Promise<ReadonlyArray<A>> => {
+  const found: Array<A> = []
+  for await (const value of values) found.push(value)
+  return found
+}
+
 describe.each([
   ["in memory", inMemory],
   ["on PGlite", pglite]
@@ -25,7 +31,7 @@ describe.each([
       store: store(),
       model: "scripted-model",
       owner: "ada",
-      providers: [scripted([say("Hi."), say("So.")])],
+      providers: [scripted([say("Hi."), say("So."), say("And?")])],
       rooms: [
         documents(),
         evals(),
@@ -70,5 +76,31 @@ describe.each([
     }
     assert.include(await refusal(colloquy.threads.list({ skip: -1 })), "`skip` must be")
     assert.include(await refusal(colloquy.assistants.versions.get(assistantId, Number.NaN)), "`version` must be")
+    const { runId } = await colloquy.send({ content: "Again", threadId })
+    const after = Number.NaN
+    const experimentId = experiment.id
+    const behind = [
+      () => all(colloquy.follow({ threadId, runId, after })),
+      () => all(colloquy.runs.events({ after })),
+      () => colloquy.runs({ threadId, after }),
+      () => colloquy.evals.listResults({ experimentId, after })
+    ]
+    for (const list of behind) assert.include(await refusal(list()), "`after` must be a whole number", String(list))
+    assert.deepStrictEqual(await all(colloquy.follow({ threadId, runId, after: 2 ** 31 })), [])
+    for (const date of [new Date(Number.NaN), new Date(-8.64e15), new Date(8.64e15)]) {
+      const times = [
+        () => colloquy.runs.list({ since: date }),
+        () => colloquy.runs.list({ after: { createdAt: date, id: runId } }),
+        () => colloquy.evals.online({ from: date }),
+        () => colloquy.evals.online({ to: date }),
+        () => colloquy.memories.search({ assistantId, query: "x", at: date })
+      ]
+      for (const list of times) assert.include(await refusal(list()), "must be a date of the years 0 to 9999")
+    }
+    for (const version of [1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      const pinned = await refusal(colloquy.threads.pin(threadId, version))
+      const made = await refusal(colloquy.threads.create({ assistantId, assistantVersion: version }))
+      for (const fault of [pinned, made]) assert.include(fault, "AssistantVersionUnknown", String(version))
+    }
   })
 })

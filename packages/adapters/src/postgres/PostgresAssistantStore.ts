@@ -191,7 +191,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
              from ${schema}.assistants a
              left join ${schema}.assistant_versions v on v.assistant_id = a.id and v.owner = a.owner and v.version = $3::bigint
              where a.id = $2 and a.owner = $1 and not a.draft and (a.version = $3::bigint or v.version is not null)`,
-        [knownId(id), version],
+        [knownId(id), Number.isSafeInteger(version) ? version : null],
         (found: AssistantRow & OlderRow) => readVersioned(found, version)
       ),
 

@@ -297,7 +297,8 @@ export const searchArguments = (
     vector: values === null ? null : encodeVector(values),
     candidates,
     share: semanticShare,
-    limit
+    // The function of the schema counts in 32 bits.
+    limit: Math.min(limit, 2 ** 31 - 1)
   }
 }
 

@@ -175,6 +175,9 @@ const settleArguments = (
   }
 ]
 
+/** Functions of the schema count in 32 bits. A caller may ask for what is behind any number. */
+const mostCounted = 2 ** 31 - 1
+
 type Reads = Pick<typeof RunStore.Service, "get" | "list" | "waiting" | "waitingOn" | "messages" | "read">
 
 const reads = (database: Database): Reads => {
@@ -235,7 +238,7 @@ const reads = (database: Database): Reads => {
 
     read: (runId, after) =>
       Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), run: knownId(runId), after }
+        const args = { owner: toText(ownerId), run: knownId(runId), after: Math.min(after, mostCounted) }
         return Effect.map(
           query<BatchRow>(
             "RunStore.read",

@@ -27,6 +27,7 @@ import {
   type CallOptions,
   readCount,
   readId,
+  readTime,
   type Room,
   room,
   type RoomTypes,
@@ -255,13 +256,13 @@ const functions = Effect.gen(function* () {
     resumeExperiment: ({ experimentId, idempotency, ...change }, options) =>
       run(() => service.resumeExperiment(readId(ExperimentId, experimentId), change, idempotency), options),
     removeExperiment: (id, options) => run(() => service.removeExperiment(readId(ExperimentId, id)), options),
-    listResults: ({ experimentId, limit = 20, ...page }, options) =>
+    listResults: ({ after, experimentId, limit = 20 }, options) =>
       run(
         () =>
           service.listResults({
             experimentId: readId(ExperimentId, experimentId),
-            ...page,
-            limit: readCount("limit", limit)
+            limit: readCount("limit", limit),
+            ...(after === undefined ? {} : { after: readCount("after", after) })
           }),
         options
       ),
@@ -269,11 +270,12 @@ const functions = Effect.gen(function* () {
     compare: ({ experimentId, ...names }, options) =>
       run(() => service.compareVariants(readId(ExperimentId, experimentId), names), options),
     calibrate: (id, options) => run(() => service.calibrateExperiment(readId(ExperimentId, id)), options),
-    online: ({ assistantId, ...days } = {}, options) =>
+    online: ({ assistantId, from, to } = {}, options) =>
       run(
         () =>
           service.onlineReport({
-            ...days,
+            ...(from === undefined ? {} : { from: readTime("from", from) }),
+            ...(to === undefined ? {} : { to: readTime("to", to) }),
             ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
           }),
         options

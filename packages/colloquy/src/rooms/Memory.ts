@@ -24,6 +24,7 @@ import {
   readCount,
   readId,
   readPage,
+  readTime,
   type Room,
   room,
   type RoomFunctions,
@@ -168,7 +169,11 @@ const functions = Effect.gen(function* () {
       return run(() => Effect.map(listed(), ({ memories }) => memories), options)
     },
     search: ({ assistantId, at = null, limit = 10, query }, options) =>
-      run(() => service.search(readId(AssistantId, assistantId), query, readCount("limit", limit), at), options),
+      run(
+        () =>
+          service.search(readId(AssistantId, assistantId), query, readCount("limit", limit), at && readTime("at", at)),
+        options
+      ),
     get: (ids, options) => run(() => service.get(...readIds(ids)), options),
     update: ({ assistantId, memoryId, ...text }, options) =>
       run(() => service.update(...readIds({ assistantId, memoryId }), text), options),

@@ -103,7 +103,7 @@ export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("
 /** The version that was read or restored does not exist. `versions.list` shows those that do. */
 export class AssistantVersionNotFound extends Schema.TaggedError<AssistantVersionNotFound>()(
   "AssistantVersionNotFound",
-  { assistantId: AssistantId, version: Schema.Finite }
+  { assistantId: AssistantId, version: Schema.Number }
 ) {
   override get message() {
     return `The assistant ${this.assistantId} has no version ${this.version}.`
@@ -113,7 +113,7 @@ export class AssistantVersionNotFound extends Schema.TaggedError<AssistantVersio
 /** A turn or a thread names a version that its assistant does not have. */
 export class AssistantVersionUnknown extends Schema.TaggedError<AssistantVersionUnknown>()("AssistantVersionUnknown", {
   assistantId: AssistantId,
-  version: Schema.Finite
+  version: Schema.Number
 }) {
   override get message() {
     return `The assistant has no version ${this.version}.`

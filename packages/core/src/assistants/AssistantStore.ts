@@ -87,7 +87,10 @@ export class AssistantStore extends Context.Service<
       id: AssistantId,
       page: VersionPage
     ) => Effect.Effect<ReadonlyArray<AssistantVersion>, StoreUnavailable, Principal>
-    /** MUST return the assistant as it was in that version; the embedding model and the time of its creation never change. */
+    /**
+     * MUST return the assistant as it was in that version; the embedding model and the time of its creation never change. MUST return none for a
+     * number that no version can have, such as `NaN`.
+     */
     readonly version: (
       id: AssistantId,
       version: number

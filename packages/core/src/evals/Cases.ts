@@ -36,7 +36,7 @@ import { copyAsTest } from "./CopyAsTest.ts"
 import { EvalSettings } from "./EvalSettings.ts"
 import { type CasePage, EvalStore } from "./EvalStore.ts"
 import type { CaseCalls } from "./Evals.ts"
-import { type GivenProblem, readerFor } from "./ReadGiven.ts"
+import { type GivenProblem, readerFor } from "../primitives/ReadGiven.ts"
 import { isSameJson } from "./Recorded.ts"
 
 /** In any order: a list of tools has each name once. */

@@ -30,7 +30,7 @@ import {
   type ExperimentVariant,
   VariantNotFound
 } from "./Experiment.ts"
-import { type GivenProblem, readerFor } from "./ReadGiven.ts"
+import { type GivenProblem, readerFor } from "../primitives/ReadGiven.ts"
 import { makeCalibration } from "./OnlineReports.ts"
 import { attemptWork } from "./RunExperiment.ts"
 import { Scoring } from "./Scoring.ts"

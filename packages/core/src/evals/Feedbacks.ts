@@ -15,7 +15,7 @@ import { MessageNotFound } from "../turns/TurnErrors.ts"
 import type { FeedbackCalls } from "./Evals.ts"
 import { EvalStore, type FeedbackPage } from "./EvalStore.ts"
 import { Feedback, FeedbackRefused, NewFeedback } from "./Feedback.ts"
-import { readerFor } from "./ReadGiven.ts"
+import { readerFor } from "../primitives/ReadGiven.ts"
 
 const codec = Schema.toCodecJson(Feedback)
 const encode = Schema.encodeSync(codec)

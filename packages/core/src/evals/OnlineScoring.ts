@@ -17,7 +17,7 @@ import { EvalSettings } from "./EvalSettings.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { isSampled, OnlineSettings } from "./OnlineScore.ts"
 import { makePaidScoring } from "./PaidScoring.ts"
-import { readerFor } from "./ReadGiven.ts"
+import { readerFor } from "../primitives/ReadGiven.ts"
 import { Scoring } from "./Scoring.ts"
 import { makeTurnReader } from "./StoredTurn.ts"
 

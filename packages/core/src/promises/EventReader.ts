@@ -34,6 +34,8 @@ class Reader<Services, Event, Shown> implements AsyncIterator<Shown> {
   private reading: Promise<{ readonly events: AsyncIterator<Event>; readonly leave: Source<Event>["leave"] }> | null =
     null
   private leaving: Promise<void> | null = null
+  /** Why the reader had to leave; null when the caller did so. */
+  private fault: { readonly reason: unknown } | null = null
   private last: Promise<unknown> = Promise.resolve()
   private isOver = false
   private unwatch = () => false
@@ -68,8 +70,10 @@ class Reader<Services, Event, Shown> implements AsyncIterator<Shown> {
     return { done: false, value: this.events.show(step.value) }
   }
 
+  /** Does not repeat what `next` has rejected with: `Array.fromAsync` of V8 would call it again for ever. */
   async return(): Promise<IteratorResult<Shown>> {
-    return this.afterLeaving(this.leave(null))
+    await this.leave(null)
+    return { done: true, value: undefined }
   }
 
   private async begin() {
@@ -88,23 +92,26 @@ class Reader<Services, Event, Shown> implements AsyncIterator<Shown> {
   }
 
   private leave(fault: { readonly reason: unknown } | null): Promise<void> {
-    this.leaving ??= this.closeEvents().then(() => {
-      if (fault !== null) throw fault.reason
-    })
+    if (this.leaving === null) {
+      this.fault = fault
+      this.leaving = this.closeEvents()
+    }
     return this.leaving
   }
 
   private async closeEvents(): Promise<void> {
     const wasOver = this.isOver
     this.end()
-    if (this.reading === null) return
-    const { events, leave } = await this.reading
-    await events.return?.()
-    if (!wasOver) await leave()
+    // What could not be begun has nothing to close.
+    const reading = await this.reading?.catch(() => null)
+    if (reading == null) return
+    await reading.events.return?.()
+    if (!wasOver) await reading.leave()
   }
 
   private async afterLeaving(leaving: Promise<void>): Promise<IteratorResult<Shown>> {
     await leaving
+    if (this.fault !== null) throw this.fault.reason
     return { done: true, value: undefined }
   }
 }

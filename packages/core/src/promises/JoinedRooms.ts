@@ -6,6 +6,7 @@ import type { StartedTurn } from "../turns/StartedTurn.ts"
 import type { TurnEvent } from "../turns/TurnEvent.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import type { TurnRequest } from "../turns/TurnRequest.ts"
+import { checkMessage } from "./PlainFields.ts"
 import { type Reply, plainReply } from "./Reply.ts"
 import { type SendRequest, turnRequest } from "./Requests.ts"
 import type { OpenRooms, RunCall } from "./Room.ts"
@@ -56,6 +57,7 @@ export const joinedRooms = ({ all }: typeof OpenRooms.Service): JoinedRooms => {
     if (typeof request.content !== "string") throw new TypeError("A message has its text as `content`.")
     const options = Object.keys(request.modelOptions ?? {}).filter((name) => !Object.hasOwn(ModelOptions.fields, name))
     if (options.length > 0) throw unknownOption(options)
+    checkMessage(request)
     const fields = rooms.flatMap((room) => room.fields)
     const own = Object.fromEntries(Object.entries(request).filter(([field]) => !fields.includes(field)))
     const next = rooms.reduceRight<Start>((rest, room) => (turn) => room.begin(request, turn, rest), start)

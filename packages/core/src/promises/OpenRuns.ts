@@ -8,7 +8,7 @@ import { type RunList, Turns } from "../turns/TurnUseCases.ts"
 import type { CallOptions, Calls } from "./Calls.ts"
 import { readable } from "./EventReader.ts"
 import { readId } from "./PlainIds.ts"
-import { readCount } from "./PlainPages.ts"
+import { readCount, readTime } from "./PlainPages.ts"
 import type { RunsRequest } from "./Requests.ts"
 
 /** Which runs of an owner are listed. Absent fields: all. */
@@ -40,11 +40,14 @@ export interface RunCalls {
 export const runCalls = <Services>(calls: Calls<Services | Turns | Inbox>, bound: CallOptions): RunCalls => {
   const turns = calls.service(Turns)
   const inbox = calls.service(Inbox)
-  const ofThread = ({ limit = firstPage.limit, threadId, ...page }: RunsRequest, options?: CallOptions) =>
-    calls.run(() => turns.list(readId(ThreadId, threadId), { ...page, limit: readCount("limit", limit) }), {
-      ...bound,
-      ...options
+  const ofThread = ({ after, limit = firstPage.limit, threadId, ...page }: RunsRequest, options?: CallOptions) => {
+    const asked = () => ({
+      ...page,
+      limit: readCount("limit", limit),
+      ...(after === undefined ? {} : { after: readCount("after", after) })
     })
+    return calls.run(() => turns.list(readId(ThreadId, threadId), asked()), { ...bound, ...options })
+  }
   return Object.assign(ofThread, {
     list: (filter: RunsFilter = {}, options?: CallOptions) => {
       const { after, assistantId, limit = 20, since, status, threadId } = filter
@@ -53,15 +56,17 @@ export const runCalls = <Services>(calls: Calls<Services | Turns | Inbox>, bound
         ...(status === undefined ? {} : { status }),
         ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) }),
         ...(threadId === undefined ? {} : { threadId: readId(ThreadId, threadId) }),
-        ...(since === undefined ? {} : { since }),
-        ...(after === undefined ? {} : { after: { createdAt: after.createdAt, id: readId(RunId, after.id) } })
+        ...(since === undefined ? {} : { since: readTime("since", since) }),
+        ...(after === undefined
+          ? {}
+          : { after: { createdAt: readTime("after.createdAt", after.createdAt), id: readId(RunId, after.id) } })
       })
       return calls.run(() => inbox.list(page()), { ...bound, ...options })
     },
     events: ({ after }: { readonly after?: number | undefined } = {}, given?: CallOptions) => {
       const options = { ...bound, ...given }
       return readable(calls, { show: (change: RunChange) => change, isLast: () => false }, async () => ({
-        events: await calls.run(() => inbox.events(after ?? null), options),
+        events: await calls.run(() => inbox.events(after === undefined ? null : readCount("after", after)), options),
         watch: (leave) => calls.watch(options.signal, leave),
         leave: async () => {}
       }))

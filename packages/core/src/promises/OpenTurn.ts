@@ -14,6 +14,7 @@ import { type ApprovalCalls, approvalCalls } from "./ApprovalCalls.ts"
 import { type CallOptions, type Calls, unlessLeft, type Watch, watchSignal } from "./Calls.ts"
 import { readable, type Source } from "./EventReader.ts"
 import { readId } from "./PlainIds.ts"
+import { readCount } from "./PlainPages.ts"
 import {
   type GoodOutputReply,
   type OutputOf,
@@ -236,7 +237,7 @@ export const turnCalls = <Services>(
     cancel,
     follow: ({ after = 0, runId, threadId }, given) => {
       const options = { ...bound, ...given }
-      const follow = () => turns.follow(readId(ThreadId, threadId), readId(RunId, runId), after)
+      const follow = () => turns.follow(readId(ThreadId, threadId), readId(RunId, runId), readCount("after", after))
       const watch: Watch = (leave) => calls.watch(options.signal, leave)
       return readable(calls, shown, async () => ({
         events: await calls.run(follow, options),

@@ -30,6 +30,7 @@ import {
 import type { ImportedMessage } from "../turns/Import.ts"
 import type { CallOptions, Calls } from "./Calls.ts"
 import { readId } from "./PlainIds.ts"
+import { checkAssistant, checkThread } from "./PlainFields.ts"
 import { readCount, readPage } from "./PlainPages.ts"
 
 export interface VersionCalls {
@@ -180,11 +181,18 @@ export const recordCalls = <Services>(
   const billing = calls.service(Billing)
   return {
     assistants: {
-      create: (assistant, options) => calls.run(() => assistants.create(assistant), asked(options)),
+      create: (assistant, options) =>
+        calls.run(() => {
+          checkAssistant(assistant)
+          return assistants.create(assistant)
+        }, asked(options)),
       get: (id, options) => calls.run(() => assistants.get(readId(AssistantId, id)), asked(options)),
       list: ({ name, ...page } = {}, options) => calls.run(() => assistants.list(readPage(page), name), asked(options)),
       update: (id, update, options) =>
-        calls.run(() => assistants.update(readId(AssistantId, id), update, wantedVersions(options)), asked(options)),
+        calls.run(() => {
+          checkAssistant(update)
+          return assistants.update(readId(AssistantId, id), update, wantedVersions(options))
+        }, asked(options)),
       versions: {
         list: (id, { before, limit = firstPage.limit } = {}, options) =>
           calls.run(
@@ -215,10 +223,10 @@ export const recordCalls = <Services>(
     },
     threads: {
       create: ({ assistantId, assistantVersion = null, metadata = null }, options) =>
-        calls.run(
-          () => assistants.createThread(readId(AssistantId, assistantId), metadata, assistantVersion),
-          asked(options)
-        ),
+        calls.run(() => {
+          checkThread({ metadata })
+          return assistants.createThread(readId(AssistantId, assistantId), metadata, assistantVersion)
+        }, asked(options)),
       pin: (id, version, options) =>
         calls.run(() => assistants.pinThread(readId(ThreadId, id), version), asked(options)),
       get: (id, options) => calls.run(() => threads.get(readId(ThreadId, id)), asked(options)),

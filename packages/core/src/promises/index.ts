@@ -5,7 +5,7 @@ export { type KernelCalls, openKernel, type OpenKernel, type OpenKernelOptions }
 export type { UseCases } from "./UseCases.ts"
 export { type CallOptions, KernelClosed, OwnerMissing } from "./Calls.ts"
 export { readId } from "./PlainIds.ts"
-export { readCount, readPage } from "./PlainPages.ts"
+export { readCount, readPage, readTime } from "./PlainPages.ts"
 export { type ApprovalCalls, CallNotFound, type CallOrId, type PendingCall } from "./ApprovalCalls.ts"
 export type { RunCalls, RunsFilter } from "./OpenRuns.ts"
 export type { BackgroundRun, TurnCalls } from "./OpenTurn.ts"

@@ -388,6 +388,36 @@ describe("the end", () => {
     await worker.close()
   })
 
+  it("has told its readers once: `return` after the fault of `next` resolves, as `Array.fromAsync` needs it", async () => {
+    const stores = InMemory.layerFrom(InMemory.makeState())
+    const worker = await TestKernel.open([[say("Half"), gate(), say(".")]], { stores })
+    const reader = await TestKernel.open([], { stores })
+    const turn = await worker.start({ content: "Hi", stream: true })
+    await Effect.runPromise(worker.model.reached())
+    const controller = new AbortController()
+    const faultThenReturn = async (events: AsyncIterable<TurnEvent>) => {
+      const iterator = events[Symbol.asyncIterator]()
+      const fault = await toFault(
+        (async () => {
+          while ((await iterator.next()).done !== true);
+        })()
+      )
+      assert.deepStrictEqual(await iterator.return?.(), { done: true, value: undefined })
+      return fault
+    }
+    const unknown = await faultThenReturn(reader.follow({ threadId: turn.threadId, runId: "none" }))
+    assert.deepInclude(unknown, { _tag: "RunNotFound" })
+    const aborted = faultThenReturn(reader.follow(turn, { signal: controller.signal }))
+    const closed = faultThenReturn(reader.follow(turn))
+    await reader.threads.list()
+    controller.abort("gone")
+    assert.strictEqual(await aborted, "gone")
+    await reader.close()
+    assert.instanceOf(await closed, KernelClosed)
+    await Effect.runPromise(worker.model.release())
+    await worker.close()
+  })
+
   it("may be waited for: draining refuses new turns and lets the running ones settle", async () => {
     const kernel = await TestKernel.open([[pause("5 seconds"), say("Done.")]])
     const turn = await kernel.start({ content: "Hi" })

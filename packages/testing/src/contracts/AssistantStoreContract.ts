@@ -136,7 +136,9 @@ export const assistantStoreContract = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* store.versions(first.id, { limit: 1, before: 1 }), [])
     // More than any store may count in 32 bits.
     assert.deepStrictEqual(yield* store.versions(first.id, { limit: 9, before: 2 ** 31 }), told)
-    assert.isTrue(Option.isNone(yield* store.version(first.id, 2 ** 31)))
+    for (const none of [0, -1, 1.5, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.isTrue(Option.isNone(yield* store.version(first.id, none)), String(none))
+    }
     for (const [index, assistant] of [third, second, first].entries()) {
       const found = Option.getOrThrow(yield* store.version(first.id, assistant.version))
       assert.deepStrictEqual<unknown>(found, { ...told[index], assistant })

@@ -255,7 +255,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       }
     }
     const all = [...held.values()].reduce((a, b) => a + b, 0)
-    const hits = yield* search({ scopes: [scope], terms: english("kettle"), limit: 50 })
+    const hits = yield* search({ scopes: [scope], terms: english("kettle"), limit: 2 ** 31 })
     assert.strictEqual(hits.length, all)
     const impacts = hits.map((hit) => Math.round(((hit.lexical ?? 0) * 1_000_000) / termRarity(all, all)))
     assert.isTrue(impacts.every((impact) => impact % 10 === 0 && impact > 0))

@@ -204,6 +204,7 @@ export const runContinueContract = (test: ContractTest): void => {
     const answered = (yield* runs.messages(waiting.runId))[1]
     assert.deepInclude(answered, { status: "COMPLETED", toolResults: results, tokens: 15 })
     assert.deepStrictEqual(yield* runs.read(waiting.runId, 9), next.events)
+    assert.deepStrictEqual(yield* runs.read(waiting.runId, 2 ** 31), [])
     assert.isTrue(yield* appendTo(lease, [sampleEvent(13)]))
   })
 

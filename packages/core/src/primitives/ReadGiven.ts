@@ -1,7 +1,4 @@
-/**
- * Checks what a caller gives with a schema, and finds every problem with its path: callers in plain JavaScript may give any
- * value. A field that is not known is a problem: a misspelled one would make a test weaker in silence.
- */
+/** Checks what a caller gives with a schema, and finds every problem with its path: callers in plain JavaScript may give any value. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -15,8 +12,12 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const pathStep = (step: unknown): string | number => (typeof step === "number" ? step : String(step))
 
-export const readerFor = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+/** A field that is not known is a problem, unless such fields are to be ignored. */
+export const readerFor = <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  onExcessProperty: "error" | "ignore" = "error"
+) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty })
   return (value: unknown): Result.Result<S["Type"], ReadonlyArray<GivenProblem>> =>
     Result.mapError(decode(value), ({ issue }) =>
       format(issue).issues.map(({ message, path = [] }) => ({ path: path.map(pathStep), message }))
