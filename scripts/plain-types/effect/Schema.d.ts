@@ -61,6 +61,7 @@ export type {
   OfBoolean as Boolean,
   OfNumber as Int,
   OfNumber as Finite,
+  OfNumber as Number,
   OfTime as Date,
   OfAnything as Defect,
   Branded as brand,

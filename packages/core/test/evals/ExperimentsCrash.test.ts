@@ -62,6 +62,11 @@ const untilTheEnd = (state: InMemory.State) =>
     }
   })
 
+const untilStored = (state: InMemory.State) =>
+  Effect.gen(function* () {
+    while (state.experiments.size === 0) yield* loopTurn
+  })
+
 const livesAndDies = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
   const state = InMemory.makeState()
   const scope = yield* Scope.make()
@@ -82,7 +87,7 @@ const livesAndDies = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
       "1 minute"
     )
   ).pipe(Effect.forkChild)
-  yield* passTime("2 minutes")
+  yield* Effect.race(Effect.andThen(untilStored(state), untilTheEnd(state)), doom.died)
   const writes = doom.writes()
   doom.kill()
   yield* doom.bury
