@@ -3,11 +3,11 @@
  * server runs in this process with the demo model. Words behind the command choose scenes: `npm run screenshots -- talk palette`.
  */
 import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import { mkdir } from "node:fs/promises"
 import { chromium, type Page } from "playwright-core"
-import { type RunningServer, startServer } from "../packages/server/src/Server.ts"
+import { startServer } from "../packages/server/src/Server.ts"
 import { readSettings } from "../packages/server/src/Settings.ts"
+import { serverKey } from "../packages/server/test/TestServer.ts"
 import { chromiumPath } from "../test/chromiumPath.ts"
 import { scenes } from "./screenshots/scenes.ts"
 
@@ -17,8 +17,6 @@ const schemes = ["light", "dark"] as const
 
 const wanted = process.argv.slice(2)
 const chosen = scenes.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
-
-const serverKey = ({ newKey }: RunningServer): string => (newKey === null ? "" : Redacted.value(newKey))
 
 /** A tool server whose calls wait for an approval. */
 const toolServer = {

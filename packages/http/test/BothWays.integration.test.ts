@@ -14,7 +14,7 @@ import { createServer } from "node:http"
 import { webHandler } from "../src/index.ts"
 import { keys, named, open, openEndless } from "./Service.ts"
 import { straight, throughWeb } from "./BothWays.ts"
-import { listen, talk } from "./Sockets.ts"
+import { listen, portIn, talk } from "./Sockets.ts"
 
 const key = `x-api-key: ${keys.ada}\r\n`
 const id = "00000000-0000-4000-8000-000000000000"
@@ -103,7 +103,7 @@ describe("by both ways", () => {
     for (const way of [straight, throughWeb]) {
       await using service = await openEndless(InMemory.layer, { basePath: "/ai", limits })
       await using server = await listen(way(service))
-      const port = Number(new URL(server.url).port)
+      const port = portIn(server)
       answers.push(plain(await talk(port, `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${rest}`, false)))
     }
     assert.deepStrictEqual(answers[0], answers[1])

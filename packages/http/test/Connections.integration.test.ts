@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, request as send, type ServerRespons
 import { constants, createGzip } from "node:zlib"
 import { toNodeHandler } from "../src/node/index.ts"
 import { keys, open, readEvents, type Service, type SseEvent } from "./Service.ts"
-import { listen, type Running, talk } from "./Sockets.ts"
+import { listen, portIn, type Running, talk } from "./Sockets.ts"
 
 const headers = { "x-api-key": keys.ada, "content-type": "application/json" }
 
@@ -131,7 +131,7 @@ describe("connections", () => {
   it("stay usable after an answer that came before the body was read", async () => {
     await using service = await open([])
     await using server = await listen(service.node)
-    const port = Number(new URL(server.url).port)
+    const port = portIn(server)
     const body = "x".repeat(500_000)
     const refused = `POST /threads/messages HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     const wrong = `POST /assistants HTTP/1.1\r\nhost: x\r\nx-api-key: ${keys.ada}\r\ncontent-type: text/plain\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -145,7 +145,7 @@ describe("connections", () => {
   it("of peers that talk nonsense or hang up in a body do no harm", async () => {
     await using service = await open([])
     await using server = await listen(service.node)
-    const port = Number(new URL(server.url).port)
+    const port = portIn(server)
     const key = `x-api-key: ${keys.ada}\r\n`
     const lines = [
       "GET // HTTP/1.1\r\nhost: x\r\n\r\n",

@@ -13,7 +13,7 @@ import * as Stream from "effect/Stream"
 import { type IncomingMessage, request as send, type ServerResponse } from "node:http"
 import { respondWithTexts, textPiece } from "../src/encoding/TextPieces.ts"
 import { nodeHandler } from "../src/node/NodeHandler.ts"
-import { listen, type Running, talk } from "./Sockets.ts"
+import { listen, portIn, type Running, talk } from "./Sockets.ts"
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
 
@@ -22,8 +22,6 @@ const serve = (answer: Answer): Promise<Running> => {
   return listen(nodeHandler({ whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 }))
 }
 
-const serverPort = ({ url }: Running) => Number(new URL(url).port)
-
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 const byText = (a = "", b = "") => (a < b ? -1 : 1)
@@ -31,7 +29,7 @@ const byText = (a = "", b = "") => (a < b ? -1 : 1)
 /** What goes over the wire, without what Node adds. */
 const raw = async (answer: Answer, method = "GET") => {
   await using server = await serve(answer)
-  const text = await talk(serverPort(server), `${method} / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`, false)
+  const text = await talk(portIn(server), `${method} / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`, false)
   const [head = "", body] = text.split("\r\n\r\n")
   return [...head.split("\r\n").filter((line) => !/^(?:date|connection):/iu.test(line)), body]
 }
@@ -259,7 +257,7 @@ describe("a request", () => {
       `POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`,
       `POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 3\r\n\r\nabc`
     ]
-    const answers = await talk(serverPort(server), wire.join(""), false)
+    const answers = await talk(portIn(server), wire.join(""), false)
     assert.deepStrictEqual(
       [...answers.matchAll(/HTTP\/1\.1 (\d+)/gu)].map(([, status]) => status),
       ["413", "413", "200"]

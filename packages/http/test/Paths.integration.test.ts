@@ -5,7 +5,7 @@ import express from "express"
 import { createServer } from "node:http"
 import { straight, throughWeb } from "./BothWays.ts"
 import { keys, openEndless, type Service } from "./Service.ts"
-import { listen, talk } from "./Sockets.ts"
+import { listen, portIn, talk } from "./Sockets.ts"
 
 const others = [
   "/ai//threads",
@@ -55,7 +55,7 @@ describe("a path", () => {
   it.each(ways)("that is written otherwise is unknown %s", async (_name, way) => {
     await using service = await openEndless(InMemory.layer, { basePath: "/ai" })
     await using server = await listen(way(service))
-    const port = Number(new URL(server.url).port)
+    const port = portIn(server)
     const status = async (path: string) => {
       const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${keys.ada}\r\nconnection: close\r\n\r\n`
       return Number((await talk(port, head, false)).split(" ", 2)[1])

@@ -10,9 +10,7 @@ import { docsPage } from "../src/docs-page/index.ts"
 import { refuseInJson } from "../src/node/index.ts"
 import { keys, open, type Service } from "./Service.ts"
 import { straight, throughWeb } from "./BothWays.ts"
-import { listen, type Running, talk } from "./Sockets.ts"
-
-const serverPort = ({ url }: Running) => Number(new URL(url).port)
+import { listen, portIn, talk } from "./Sockets.ts"
 
 const serve = (service: Service) => listen(refuseInJson(createServer(service.node)))
 
@@ -54,7 +52,7 @@ describe("Node's own refusals", () => {
   ])("%i is JSON", async (status, request) => {
     await using service = await open([])
     await using server = await serve(service)
-    assert.deepStrictEqual(read(await talk(serverPort(server), request, false)), inJson(status))
+    assert.deepStrictEqual(read(await talk(portIn(server), request, false)), inJson(status))
   })
 
   it("leave HTTP/1.0 alone, which has no such header, and a server that does not ask for it", async () => {
@@ -64,8 +62,8 @@ describe("Node's own refusals", () => {
     await using other = await listen(lenient)
     const get = (version: string) =>
       `GET /threads HTTP/${version}\r\nx-api-key: ${keys.ada}\r\nconnection: close\r\n\r\n`
-    assert.strictEqual(read(await talk(serverPort(server), get("1.0"), false)).status, 200)
-    assert.strictEqual(read(await talk(serverPort(other), get("1.1"), false)).status, 200)
+    assert.strictEqual(read(await talk(portIn(server), get("1.0"), false)).status, 200)
+    assert.strictEqual(read(await talk(portIn(other), get("1.1"), false)).status, 200)
   })
 
   it("do not break into an answer that has begun", async () => {
@@ -78,7 +76,7 @@ describe("Node's own refusals", () => {
         })
       )
     )
-    const socket = connect(serverPort(server), "127.0.0.1", () => socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n"))
+    const socket = connect(portIn(server), "127.0.0.1", () => socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n"))
     let text = ""
     socket.on("data", (bytes) => (text += String(bytes)))
     const closed = new Promise((resolve) => socket.once("close", resolve))
@@ -102,7 +100,7 @@ describe("a body that is sent by half", () => {
     for (const way of [straight, throughWeb]) {
       await using service = await open([], { http: { bodyTimeout: "200 millis" } })
       await using server = await listen(way(service))
-      assert.deepStrictEqual(read(await talk(serverPort(server), start(type, half), false)), inJson(408))
+      assert.deepStrictEqual(read(await talk(portIn(server), start(type, half), false)), inJson(408))
     }
   })
 
@@ -110,7 +108,7 @@ describe("a body that is sent by half", () => {
     await using service = await open([], { http: { bodyTimeout: "200 millis" } })
     await using server = await listen(service.node)
     const half = "POST /threads/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nhalf"
-    assert.deepStrictEqual(read(await talk(serverPort(server), half, false)), inJson(401))
+    assert.deepStrictEqual(read(await talk(portIn(server), half, false)), inJson(401))
   })
 })
 

@@ -28,6 +28,9 @@ export const serverUrl = (server: Server): string => {
   return `http://127.0.0.1:${port}`
 }
 
+/** The port of a server that is known by its address. */
+export const portIn = ({ url }: Pick<Running, "url">): number => Number(new URL(url).port)
+
 /** Sends a few bytes, hangs up or leaves that to the server, and gives what came back. */
 export const talk = (port: number, text: string, hangsUp = true): Promise<string> =>
   new Promise((resolve) => {

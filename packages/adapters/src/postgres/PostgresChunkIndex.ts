@@ -28,6 +28,7 @@ import {
 } from "./ChunkRecord.ts"
 import { type Arguments, call, type Database } from "./Database.ts"
 import { segmentSize } from "./schema/Chunks.ts"
+import { storedCount } from "./schema/SchemaPart.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromText, toText } from "./StoredText.ts"
 
@@ -297,8 +298,7 @@ export const searchArguments = (
     vector: values === null ? null : encodeVector(values),
     candidates,
     share: semanticShare,
-    // The function of the schema counts in 32 bits.
-    limit: Math.min(limit, 2 ** 31 - 1)
+    limit: storedCount(limit)
   }
 }
 

@@ -33,6 +33,7 @@ import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
 import { runStarts } from "./RunStarts.ts"
 import { functionName } from "./schema/FunctionNames.ts"
+import { storedCount } from "./schema/SchemaPart.ts"
 import { messageText } from "./schema/Threads.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
@@ -175,9 +176,6 @@ const settleArguments = (
   }
 ]
 
-/** Functions of the schema count in 32 bits. A caller may ask for what is behind any number. */
-const mostCounted = 2 ** 31 - 1
-
 type Reads = Pick<typeof RunStore.Service, "get" | "list" | "waiting" | "waitingOn" | "messages" | "read">
 
 const reads = (database: Database): Reads => {
@@ -238,7 +236,7 @@ const reads = (database: Database): Reads => {
 
     read: (runId, after) =>
       Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), run: knownId(runId), after: Math.min(after, mostCounted) }
+        const args = { owner: toText(ownerId), run: knownId(runId), after: storedCount(after) }
         return Effect.map(
           query<BatchRow>(
             "RunStore.read",

@@ -2,9 +2,10 @@
 import S3rver from "@20minutes/s3rver"
 import * as Effect from "effect/Effect"
 import { mkdtemp, rm } from "node:fs/promises"
-import { createServer, type Server } from "node:http"
+import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { serverPort } from "../providers/FakeVendor.ts"
 
 const listen = async (directory: string) => {
   const service = new S3rver({ directory, silent: true, configureBuckets: [{ name: "documents", configs: [] }] })
@@ -17,11 +18,6 @@ const listen = async (directory: string) => {
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return { server, requests, endpoint: `http://127.0.0.1:${serverPort(server)}`, directory }
-}
-
-const serverPort = (server: Server): number => {
-  const address = server.address()
-  return typeof address === "object" && address !== null ? address.port : 0
 }
 
 export const startS3 = Effect.acquireRelease(

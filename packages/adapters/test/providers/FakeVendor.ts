@@ -124,7 +124,7 @@ const start = (ready: (running: Running) => void): void => {
   })
 }
 
-const serverPort = (server: Http.Server): number => {
+export const serverPort = (server: Http.Server): number => {
   const address = server.address()
   return typeof address === "object" && address !== null ? address.port : 0
 }

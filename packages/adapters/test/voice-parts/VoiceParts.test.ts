@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import { TestClock } from "effect/testing"
 import { VoiceParts } from "../../src/voice-parts/index.ts"
-import { failure, finished, voiceParts, type TestParts, writes } from "./Parts.ts"
+import { failure, finished, type TestParts, voiceParts, writes } from "./Parts.ts"
 import { stored, voiceStory } from "./Service.ts"
 
 const model = (parts: TestParts) =>

@@ -29,6 +29,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { cost, painted, painterKernel, type PainterOptions, png, type Services, withImages } from "./Painter.ts"
+import { documentsIn } from "../support/DocumentRoom.ts"
 
 const story = (
   title: string,
@@ -50,9 +51,6 @@ const paintsOnce = (args: Record<string, unknown>, check: (result: string) => vo
   callTool("generate_image", JSON.stringify(args)),
   [expect((request) => check(resultsIn(request).at(-1) ?? "")), say("Here it is.")]
 ]
-
-const documentsIn = (threadId: Parameters<typeof Threads.Service.get>[0]) =>
-  DocumentStore.use((store) => store.list({ threadId }, { skip: 0, limit: 100 }))
 
 const described = {
   supportsVision: true,

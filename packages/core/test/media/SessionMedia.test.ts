@@ -12,7 +12,7 @@ import {
   Threads
 } from "@colloquy/core"
 import { firstPage, type ImageRequest, UsageLedger } from "@colloquy/core/adapters"
-import { DocumentLinks, DocumentStore } from "@colloquy/core/documents"
+import { DocumentLinks } from "@colloquy/core/documents"
 import { Images, mediaIn, Videos } from "@colloquy/core/media"
 import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
 import { defaultSearchSettings, sourcesIn, WebSearch, type WebSearchPort } from "@colloquy/core/web-search"
@@ -21,6 +21,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
+import { documentsIn } from "../support/DocumentRoom.ts"
 import { quiet } from "../support/Story.ts"
 import { frame } from "../support/Voice.ts"
 import { painted, png } from "./Painter.ts"
@@ -109,9 +110,6 @@ const keptIn = (threadId: string, part: string) =>
     ({ messages }) =>
       messages.map((message) => readSupplement(message, part)?.value ?? null).filter((each) => each !== null)
   )
-
-const documentsIn = (threadId: string) =>
-  DocumentStore.use((store) => store.list({ threadId: ThreadId.make(threadId) }, firstPage))
 
 describe("a voice session with images", () => {
   const asked: Array<ImageRequest> = []

@@ -1,15 +1,15 @@
 /** The rules of the video tool, each as a turn with a scripted model for videos. Specification part 4, "Video tool rules". */
 import { callTool, callTools, fail, say, ScriptedVideo } from "@colloquy/testing"
-import { InsufficientCredit, type MeteringPort, type ThreadId, Threads, Turns } from "@colloquy/core"
+import { InsufficientCredit, type MeteringPort, Threads, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage, UsageLedger } from "@colloquy/core/adapters"
-import { DocumentStore } from "@colloquy/core/documents"
 import { mediaIn, MediaStorage } from "@colloquy/core/media"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { callOnce, videoJobsIn, knownModel, toolResultsIn, turnWith, videoStory, wishes } from "../support/VideoRoom.ts"
+import { callOnce, knownModel, toolResultsIn, turnWith, videoJobsIn, videoStory, wishes } from "../support/VideoRoom.ts"
+import { documentsIn } from "../support/DocumentRoom.ts"
 import { storedRun, tags } from "../support/Story.ts"
 
 const storyWith = (
@@ -35,8 +35,6 @@ const resultIn = (asked: ReadonlyArray<ChatRequest>): Record<string, string> => 
 }
 
 const errorIn = (asked: ReadonlyArray<ChatRequest>): string => resultIn(asked)["error"] ?? ""
-
-const documentsIn = (threadId: ThreadId) => DocumentStore.use((store) => store.list({ threadId }, firstPage))
 
 const chargesToday = UsageLedger.use((ledger) =>
   Effect.map(ledger.recent(firstPage), ({ days }) =>

@@ -4,8 +4,15 @@
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { scripted, type ScriptStep } from "@colloquy/testing"
-import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core"
-import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
+import { Kernel, type ModelInfo, type Provider, Providers, ThreadId } from "@colloquy/core"
+import {
+  AssistantStore,
+  type ChatRequest,
+  firstPage,
+  FollowUpStore,
+  ModelError,
+  noUsage
+} from "@colloquy/core/adapters"
 import { BlobStore, Documents, type DocumentSettings, DocumentStore, TextExtractor } from "@colloquy/core/documents"
 import { ChunkIndex, unknownPosition, type Retrieval, Reranker, type RerankerPort } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
@@ -33,6 +40,9 @@ export interface RoomOptions {
 }
 
 export const byteStream = (text: string): Stream.Stream<Uint8Array> => Stream.make(new TextEncoder().encode(text))
+
+export const documentsIn = (threadId: string) =>
+  DocumentStore.use((store) => store.list({ threadId: ThreadId.make(threadId) }, firstPage))
 
 /** The text of a file as one section. */
 export const readText: typeof TextExtractor.Service.extract = ({ bytes }) =>

@@ -12,7 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { storedRun, storedLog, story, tags, weather } from "../support/Story.ts"
+import { storedLog, storedRun, story, tags, weather } from "../support/Story.ts"
 
 const said = (text: string): ChatEvent => ({ _tag: "TextDelta", text })
 const finished: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }

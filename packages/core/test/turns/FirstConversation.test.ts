@@ -8,9 +8,9 @@ import * as Stream from "effect/Stream"
 import {
   failureFrom,
   messagesIn,
+  storedLog,
   storedRun,
   story,
-  storedLog,
   tags,
   terminalEvent,
   transcript,

@@ -20,14 +20,14 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import {
   failureFrom,
+  joinedText,
   messagesIn,
   openKernel,
   quiet,
-  story,
   storedLog,
+  story,
   tags,
   terminalEvent,
-  joinedText,
   weather
 } from "../support/Story.ts"
 

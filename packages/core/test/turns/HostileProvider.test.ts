@@ -15,7 +15,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureFrom, openKernel, quiet, storedRun, story, storedLog, transcript, weather } from "../support/Story.ts"
+import { failureFrom, openKernel, quiet, storedLog, storedRun, story, transcript, weather } from "../support/Story.ts"
 
 const long = "n".repeat(5000)
 const noUsage = {

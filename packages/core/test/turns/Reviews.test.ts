@@ -34,7 +34,7 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { AnswerReview } from "../../src/turns/AnswerReview.ts"
 import { textIn } from "../support/StoredText.ts"
-import { openKernel, quiet, storedLog, terminalEvent, joinedText, transcript, weather } from "../support/Story.ts"
+import { joinedText, openKernel, quiet, storedLog, terminalEvent, transcript, weather } from "../support/Story.ts"
 
 const secret = /sk-\d+/gu
 const redacted = (text: string) => text.replaceAll(secret, "[key]")

@@ -2,7 +2,7 @@ import { callTool, expect, fail, finish, say, ScriptedModel } from "@colloquy/te
 import { Assistants, type AssistantId, type HostedTool, Turns, type TurnRequest } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { clock, messagesIn, storedRun, story, storedLog, tags, weather } from "../support/Story.ts"
+import { clock, messagesIn, storedLog, storedRun, story, tags, weather } from "../support/Story.ts"
 
 const stored = {
   name: "Guide",

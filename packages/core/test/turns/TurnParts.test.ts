@@ -36,7 +36,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { quiet, storedRun, storedLog, tags, weather } from "../support/Story.ts"
+import { messagesIn, quiet, storedLog, storedRun, tags, weather } from "../support/Story.ts"
 
 const FinderPlan = Schema.Struct({ query: Schema.String })
 
@@ -170,10 +170,6 @@ const turnWithEvents = Effect.fnUntraced(function* (request: Parameters<typeof T
 
 const told = (events: ReadonlyArray<TurnEvent>) =>
   events.flatMap((event) => (event._tag === "PartTold" ? [`${event.part} ${event.type}`] : []))
-
-const messagesIn = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
-  return (yield* (yield* Threads).get(threadId)).messages
-})
 
 const orders = [
   [0, 1, 2],

@@ -32,16 +32,17 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { weather } from "../support/Story.ts"
+import { documentsIn } from "../support/DocumentRoom.ts"
+import { messagesIn, weather } from "../support/Story.ts"
 import {
   delta,
   outline,
   record,
   second,
   soundIn,
+  speechBytes,
   start,
   transcribed,
-  speechBytes,
   voiceRoom,
   voiceStory
 } from "./VoiceRoom.ts"
@@ -54,10 +55,6 @@ const collect = Effect.fnUntraced(function* (request: TurnRequest) {
   return { turn, events: yield* Stream.runCollect(turn.events) }
 })
 
-const messagesIn = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
-  return (yield* (yield* Threads).get(threadId)).messages
-})
-
 const nothingStored = Effect.gen(function* () {
   assert.deepStrictEqual(yield* (yield* Threads).list({ page: firstPage, includeMessages: true }), [])
 })
@@ -67,9 +64,6 @@ const chargesByPurpose = UsageLedger.use((ledger) =>
     Object.fromEntries(days.map(({ purpose, usage }) => [purpose, usage.costUsd]))
   )
 )
-
-const documentsIn = (threadId: Parameters<typeof Threads.Service.get>[0]) =>
-  DocumentStore.use((store) => store.list({ threadId }, firstPage))
 
 const keptSpeech = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
   const answer = (yield* messagesIn(threadId)).findLast(({ role }) => role === "assistant")

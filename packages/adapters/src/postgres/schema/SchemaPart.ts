@@ -21,6 +21,9 @@ export interface Migration {
 export const primaryKey = (table: string, columns: string): string =>
   `alter table {schema}.${table} add primary key ${columns}`
 
+/** Functions of the schema count in 32 bits. A caller may ask for more, or for what is behind any number. */
+export const storedCount = (count: number): number => Math.min(count, 2 ** 31 - 1)
+
 export interface SqlFunction {
   /** The name without schema and version. Other functions call this one as `{schema}.name(…)`. */
   readonly name: string
