@@ -30,10 +30,14 @@ const wordEnds = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
   terms.length <= mostTerms ? terms : [...terms.slice(0, mostTerms / 2), ...terms.slice(-mostTerms / 2)]
 
 /** The terms of a text that is stored, in the order of the text. */
-export const splitTerms = (text: string, language: Language): ReadonlyArray<string> =>
-  splitWords(text, true).flatMap(({ isPair, word }) =>
-    isPair ? [word] : isStopWord(word, language) ? [] : [makeTerm(word, language)]
-  )
+export const splitTerms = (text: string, language: Language): ReadonlyArray<string> => {
+  const terms: Array<string> = []
+  eachWord(text, true, (word, isPair) => {
+    if (isPair) terms.push(word)
+    else if (!isStopWord(word, language)) terms.push(makeTerm(word, language))
+  })
+  return terms
+}
 
 /**
  * The terms of a question, each once, as they are stored for documents of a language; of a long question the first and the last ones. The
@@ -58,9 +62,11 @@ export const noteOnQuery = (text: string): string | null => {
 }
 
 /** Each word once. */
-const questionWords = (text: string): ReadonlyArray<Word> => [
-  ...new Map(splitWords(text, false).map((each) => [`${each.word}${each.isPair}`, each])).values()
-]
+const questionWords = (text: string): ReadonlyArray<Word> => {
+  const words = new Map<string, Word>()
+  eachWord(text, false, (word, isPair) => words.set(`${word}${isPair}`, { word, isPair }))
+  return [...words.values()]
+}
 
 const distinctTerms = (words: ReadonlyArray<Word>, language: Language, asked: Language): ReadonlyArray<string> => {
   const without = (isLeftOut: (word: string) => boolean) => {
@@ -87,28 +93,23 @@ interface Word {
   readonly isPair: boolean
 }
 
-const splitWords = (text: string, isStored: boolean): ReadonlyArray<Word> => {
+/** Tells the words of a text in its order, and not as objects: a document has hundreds of thousands. */
+const eachWord = (text: string, isStored: boolean, tell: (word: string, isPair: boolean) => void): void => {
   const isPlain = ascii.test(text)
   const normal = isPlain ? withoutPossessives(text) : withoutPossessives(text.normalize("NFKC"))
-  const words: Array<Word> = []
   for (const [word] of normal.matchAll(run)) {
-    if (!isPlain && paired.test(word))
-      for (const pair of pairs(word, isStored)) words.push({ word: pair, isPair: true })
-    else addWord(words, word)
+    if (!isPlain && paired.test(word)) for (const pair of pairs(word, isStored)) tell(pair, true)
+    else for (const each of withParts(word)) if (each.length <= longestTerm) tell(each, false)
   }
-  return words
 }
 
 const withoutPossessives = (text: string): string => text.replaceAll(possessive, "")
 
-const addWord = (words: Array<Word>, written: string): void => {
-  // A name like parseHttpBody is also found by its parts.
-  const parts = smallBeforeCapital.test(written) ? written.split(bounds) : []
-  for (const each of [written, ...parts]) {
-    const word = each.toLowerCase()
-    if (word.length <= longestTerm) words.push({ word, isPair: false })
-  }
-}
+/** In lower case; a name like parseHttpBody is also found by its parts. */
+const withParts = (written: string): ReadonlyArray<string> =>
+  smallBeforeCapital.test(written)
+    ? [written, ...written.split(bounds)].map((each) => each.toLowerCase())
+    : [written.toLowerCase()]
 
 /** Latin letters only, because marks of other scripts are vowels. */
 const withoutAccents = (word: string): string =>
