@@ -124,6 +124,17 @@ const start = (ready: (running: Running) => void): void => {
   })
 }
 
+/** The error of a call of a vendor's own client. */
+export const failureFrom = (call: () => PromiseLike<unknown>): Effect.Effect<unknown> =>
+  Effect.promise(async () => {
+    try {
+      await call()
+    } catch (error) {
+      return error
+    }
+    throw new Error("The call did not fail")
+  })
+
 export const serverPort = (server: Http.Server): number => {
   const address = server.address()
   return typeof address === "object" && address !== null ? address.port : 0

@@ -36,12 +36,6 @@ const refuse = (vendor: Vendor, reason: RefusedWith): FakeVendor.Reply => {
   return FakeVendor.json(body, status, { "x-should-retry": "false" })
 }
 
-const failureFrom = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => assert.fail("it did not fail"),
-    (error: unknown) => error
-  )
-
 describe("Anthropic's client", () => {
   const setUp = Effect.map(FakeVendor.make, (fake) => ({
     fake,
@@ -98,14 +92,14 @@ describe("Anthropic's client", () => {
       ] as const
       for (const [reason, kind] of errors) {
         fake.script(anthropic.path, refuse(anthropic, reason))
-        const error = yield* Effect.promise(() => failureFrom(client.messages.create(params)))
+        const error = yield* FakeVendor.failureFrom(() => client.messages.create(params))
         assert.instanceOf(error, kind, reason)
       }
       fake.script(anthropic.path, FakeVendor.sse(anthropic.render([{ text: "Goo" }, { error: "overloaded" }])))
-      const inside = yield* Effect.promise(() => failureFrom(client.messages.stream(params).finalMessage()))
+      const inside = yield* FakeVendor.failureFrom(() => client.messages.stream(params).finalMessage())
       assert.instanceOf(inside, Anthropic.APIError)
       fake.script(anthropic.path, FakeVendor.sse(anthropic.render([{ text: "Goo" }])))
-      yield* Effect.promise(() => failureFrom(client.messages.stream(params).finalMessage()))
+      yield* FakeVendor.failureFrom(() => client.messages.stream(params).finalMessage())
     })
   )
 })
@@ -170,7 +164,7 @@ describe("Google's client", () => {
       for (const [reason, status] of errors) {
         fake.script(gemini.path, refuse(gemini, reason))
         const asked = () => client.models.generateContentStream({ model, contents: [question], config })
-        const error = yield* Effect.promise(() => failureFrom(asked()))
+        const error = yield* FakeVendor.failureFrom(asked)
         assert.propertyVal(error, "status", status)
       }
     })

@@ -38,12 +38,6 @@ const thinks: ReadonlyArray<Said> = [
 ]
 const says: ReadonlyArray<Said> = [{ text: "It is " }, { text: "ten." }, { finish: "stop", usage }]
 
-const failureFrom = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => assert.fail("it did not fail"),
-    (error: unknown) => error
-  )
-
 const errors = [
   ["rate_limited", OpenAI.RateLimitError],
   ["overloaded", OpenAI.InternalServerError],
@@ -122,7 +116,7 @@ describe("OpenAI's client, Responses", () => {
       for (const [reason, kind] of errors) {
         fake.script(openAiResponses.path, refusal(reason))
         const asked = () => client.responses.create({ model, input })
-        assert.instanceOf(yield* Effect.promise(() => failureFrom(asked())), kind, reason)
+        assert.instanceOf(yield* FakeVendor.failureFrom(asked), kind, reason)
       }
     })
   )
@@ -153,7 +147,7 @@ describe("OpenAI's client, Chat Completions", () => {
       for (const [reason, kind] of errors) {
         fake.script(openAi.path, refusal(reason))
         const asked = () => client.chat.completions.create({ model, messages })
-        assert.instanceOf(yield* Effect.promise(() => failureFrom(asked())), kind, reason)
+        assert.instanceOf(yield* FakeVendor.failureFrom(asked), kind, reason)
       }
     })
   )

@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { BlobStore } from "../documents/BlobStore.ts"
-import { DocumentLinks } from "../documents/DocumentLinks.ts"
+import type { DocumentLinks } from "../documents/DocumentLinks.ts"
 import type { DocumentStore } from "../documents/DocumentStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { ModelError } from "../models/ModelError.ts"
@@ -32,7 +32,7 @@ import { MediaStorage } from "./MediaStorage.ts"
 import { videoAbilities } from "./VideoAbilities.ts"
 import { expectedPrice, readVideoOptions, refusedOptions, type VideoProblem } from "./VideoConfig.ts"
 import { callTime } from "./VideoClip.ts"
-import { findInputs } from "./VideoInputs.ts"
+import { makeVideoInputs } from "./VideoInputs.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { makeReattachWorker } from "./VideoReattach.ts"
 import { VideoSettings } from "./VideoSettings.ts"
@@ -54,10 +54,9 @@ type VideoPlan = typeof VideoPlan.Type
 const makePart = Effect.gen(function* () {
   const catalog = yield* Catalog
   const keys = yield* ProviderKeys
-  const links = yield* DocumentLinks
   const { all: providers } = yield* Providers
   const settings = yield* VideoSettings
-  const storage = yield* MediaStorage
+  const findInputs = yield* makeVideoInputs
   const jobs = yield* VideoJobs
 
   const findEntry = (provider: string, model: string): Effect.Effect<ModelInfo, TurnRefused> =>
@@ -110,7 +109,7 @@ const makePart = Effect.gen(function* () {
     const { dropped, inputs, options, prompt } = asked.success
     const model = providers.find(({ id }) => id === info.provider)?.video
     if (model === undefined) return yield* new HostedToolFailed({ message: "The provider is no longer registered." })
-    const found = yield* findInputs({ storage, links, settings }, inputs, abilities, call)
+    const found = yield* findInputs(inputs, abilities, call)
     const apiKey = yield* Effect.catchTag(keys.find(info.provider), "StoreUnavailable", () =>
       Effect.fail(
         new HostedToolFailed({ message: "No video was ordered: the server's store is unavailable. Try later." })
