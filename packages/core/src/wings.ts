@@ -58,7 +58,7 @@ export { documentsPartName } from "./documents/DocumentWork.ts"
 export { ExcerptOptions } from "./documents/ExcerptOptions.ts"
 export { acceptedExtensions, readExtension, FileTypeUnsupported } from "./documents/FileType.ts"
 export { retrievedIn, type RetrievedExcerpt } from "./documents/KeptDocuments.ts"
-export { type FilesNotReady, startWithFiles } from "./documents/MessageFiles.ts"
+export { type FilesNotReady, makeStartWithFiles, type StartWithFiles } from "./documents/MessageFiles.ts"
 export type { ReceivedFile } from "./documents/ReceivedFile.ts"
 export type { FileRefused } from "./documents/Upload.ts"
 

@@ -1,6 +1,6 @@
 /** The room of files: `documents()`. It adds `colloquy.documents`, `attachments` and `files` of messages, and `retrieved` of replies. */
 import { FileExtractor } from "@colloquy/adapters/files"
-import { AssistantId, Assistants, type Page, ThreadId, Threads, Turns } from "@colloquy/core"
+import { AssistantId, type Page, ThreadId, type Turns } from "@colloquy/core"
 import { DocumentId } from "@colloquy/core/adapters"
 import {
   type Document,
@@ -9,9 +9,9 @@ import {
   documentsPartName,
   type DocumentSettings,
   type FoundExcerpt,
+  makeStartWithFiles,
   retrievedIn,
-  type RetrievedExcerpt,
-  startWithFiles
+  type RetrievedExcerpt
 } from "@colloquy/core/documents"
 import {
   type CallOptions,
@@ -136,7 +136,7 @@ const pictureConverter = Layer.unwrap(
 
 const functions = Effect.gen(function* () {
   const service = yield* Documents
-  const services = { assistants: yield* Assistants, documents: service, threads: yield* Threads, turns: yield* Turns }
+  const startWithFiles = yield* makeStartWithFiles
 
   const calls = (run: RunCall): DocumentCalls => ({
     upload: ({ file, filename, metadata, ...scope }, options) =>
@@ -189,11 +189,9 @@ const functions = Effect.gen(function* () {
       if (files.length === 0) return next(asked)
       const incoming = files.map(incomingFile)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- other rooms may fail with errors of their own, which pass through
-      const turns = { ...services.turns, start: next as typeof services.turns.start }
+      const begin = next as typeof Turns.Service.start
       return Effect.scoped(
-        Effect.flatMap(Effect.forEach(incoming, service.receive), (received) =>
-          startWithFiles({ ...services, turns }, asked, received)
-        )
+        Effect.flatMap(Effect.forEach(incoming, service.receive), (received) => startWithFiles(asked, received, begin))
       )
     },
     reply: ({ supplements }) => Effect.succeed({ retrieved: retrievedIn(supplements), ...cited(supplements) })

@@ -59,7 +59,7 @@ export {
 } from "./PictureConverter.ts"
 export { retrievedIn, type RetrievedExcerpt } from "./KeptDocuments.ts"
 export { documentSummaries } from "./SummarizeDocument.ts"
-export { FilesNotReady, type FileServices, startWithFiles } from "./MessageFiles.ts"
+export { FilesNotReady, makeStartWithFiles, type StartWithFiles } from "./MessageFiles.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
 export type { IncomingFile, ReceivedFile } from "./ReceivedFile.ts"
 export {

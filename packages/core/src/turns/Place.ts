@@ -35,7 +35,7 @@ export interface Place {
 }
 
 /** The version that the thread is pinned to. It is one of the thread's own assistant, and of no other that answers in its place. */
-export const pinnedVersion = ({ assistant, thread }: Place): number | null =>
+const pinnedVersion = ({ assistant, thread }: Place): number | null =>
   assistant.id === thread.assistantId ? thread.assistantVersion : null
 
 /** The turn was decided or refused on a remembered place that is outdated. It must be decided again, on the place as it is now. */
@@ -94,14 +94,16 @@ export class PlaceRecords extends Context.Service<
           return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, ...isNew }
         }),
 
-        atVersion: Effect.fnUntraced(function* (place, wanted) {
+        atVersion: (place, wanted) => {
           const { assistant } = place
           const version = wanted ?? pinnedVersion(place) ?? assistant.version
-          if (version === assistant.version) return place
-          const found = yield* assistants.version(assistant.id, version)
-          if (Option.isSome(found)) return { ...place, assistant: found.value.assistant }
-          return yield* new AssistantVersionUnknown({ assistantId: assistant.id, version })
-        }),
+          if (version === assistant.version) return Effect.succeed(place)
+          return Effect.flatMap(assistants.version(assistant.id, version), (found) =>
+            Option.isSome(found)
+              ? Effect.succeed({ ...place, assistant: found.value.assistant })
+              : new AssistantVersionUnknown({ assistantId: assistant.id, version })
+          )
+        },
 
         storeNew: ({ assistant, isNewAssistant, isNewThread, thread }) => {
           const assistantStored = isNewAssistant ? assistants.insert(assistant) : Effect.void

@@ -13,8 +13,9 @@ import type { OwnerId, ThreadId } from "../primitives/Ids.ts"
 import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { isHeard } from "./PartDecisions.ts"
-import { type Place, PlaceOutdated, PlaceRecords } from "./Place.ts"
+import { type Place, type PlaceOutdated, PlaceRecords } from "./Place.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
+import { ThreadChanged } from "./TurnErrors.ts"
 import { TurnParts } from "./TurnParts.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
@@ -23,24 +24,22 @@ import type { StartError } from "./TurnUseCases.ts"
 /** The function that `Effect.uninterruptibleMask` gives: it makes an effect interruptible again, if the caller was interruptible. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
+/** Stores what is new of the place, then the turn. If the turn is not stored at this place, nothing new of the place stays. */
+export type StoreAtPlace = <E>(
+  write: (restore: Restore) => Effect.Effect<StartedTurn, E, Principal>
+) => Effect.Effect<StartedTurn, E | AssistantNotFound | StoreUnavailable, Principal>
+
+/** The rest of a turn: its decisions, and then `store`, once. */
+export type RestOfTurn = (
+  place: Place,
+  store: StoreAtPlace
+) => Effect.Effect<StartedTurn, StartError | PlaceOutdated, Principal>
+
 export class Places extends Context.Service<
   Places,
   {
     /** Runs the rest of a turn at its place. It may run a second time, with another place; nothing was stored then. */
-    readonly use: (
-      request: TurnRequest,
-      rest: (place: Place) => Effect.Effect<StartedTurn, StartError | PlaceOutdated, Principal>
-    ) => Effect.Effect<StartedTurn, StartError, Principal>
-    /** Makes the decision of the turn. */
-    readonly decide: <A, E>(
-      place: Place,
-      decision: Effect.Effect<A, E, Principal>
-    ) => Effect.Effect<A, E | PlaceOutdated, Principal>
-    /** Stores what is new of the place, then the turn. If the turn is not stored at this place, nothing new of the place stays. */
-    readonly store: <E>(
-      place: Place,
-      write: (restore: Restore) => Effect.Effect<StartedTurn, E, Principal>
-    ) => Effect.Effect<StartedTurn, E | AssistantNotFound | StoreUnavailable, Principal>
+    readonly use: (request: TurnRequest, rest: RestOfTurn) => Effect.Effect<StartedTurn, StartError, Principal>
   }
 >()("@colloquy/core/turns/Places") {
   static readonly layer: Layer.Layer<Places, never, PlaceRecords | TurnParts> = Layer.effect(
@@ -65,40 +64,55 @@ export class Places extends Context.Service<
         places.set(placeKey(place.thread.id, ownerId), { ...place, decidedOn: place.revision }, placeSize(place))
       }
 
+      const store = <E>(
+        place: Place,
+        write: (restore: Restore) => Effect.Effect<StartedTurn, E, Principal>
+      ): Effect.Effect<StartedTurn, E | AssistantNotFound | StoreUnavailable, Principal> =>
+        Effect.uninterruptibleMask((restore) => {
+          const written = Effect.flatMapEager(records.storeNew(place), () => write(restore))
+          const kept = Principal.use(({ ownerId }) =>
+            Effect.map(written, (turn) => {
+              keep(place, ownerId)
+              return turn
+            })
+          )
+          if (!place.isNewThread) return kept
+          return kept.pipe(
+            Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : records.removeNew(place))),
+            Effect.onError(() => records.removeNew(place))
+          )
+        })
+
+      /** A place that was read just now is not compared. If a store finds it outdated all the same, the thread has changed meanwhile. */
       const useAnew = Effect.fnUntraced(function* (
         request: TurnRequest,
-        rest: Parameters<typeof Places.Service.use>[1]
+        rest: RestOfTurn
       ): Effect.fn.Return<StartedTurn, StartError, Principal> {
-        // The store compares nothing for a place that was read just now.
-        return yield* Effect.catchTag(rest(yield* records.find(request)), "PlaceOutdated", (never) => Effect.die(never))
+        const place = yield* records.find(request)
+        return yield* Effect.catchTag(
+          rest(place, (write) => store(place, write)),
+          "PlaceOutdated",
+          () => new ThreadChanged({ threadId: place.thread.id })
+        )
       })
+
+      const useKnown = (known: Place, request: TurnRequest, rest: RestOfTurn, ownerId: OwnerId) => {
+        let isDecided = false
+        const turn = rest(known, (write) => {
+          isDecided = true
+          return store(known, write)
+        })
+        return Effect.catch(turn, (error) => {
+          places.delete(placeKey(known.thread.id, ownerId))
+          return isDecided && error._tag !== "PlaceOutdated" ? Effect.fail(error) : useAnew(request, rest)
+        })
+      }
 
       return Places.of({
         use: (request, rest) =>
           Principal.use(({ ownerId }) => {
             const known = find(request, ownerId)
-            if (known === undefined) return useAnew(request, rest)
-            return Effect.catch(rest(known), (error) => {
-              places.delete(placeKey(known.thread.id, ownerId))
-              return error._tag === "PlaceOutdated" ? useAnew(request, rest) : Effect.fail(error)
-            })
-          }),
-        decide: (place, decision) =>
-          place.decidedOn === null ? decision : Effect.mapError(decision, () => new PlaceOutdated()),
-        store: (place, write) =>
-          Effect.uninterruptibleMask((restore) => {
-            const written = Effect.flatMapEager(records.storeNew(place), () => write(restore))
-            const kept = Principal.use(({ ownerId }) =>
-              Effect.map(written, (turn) => {
-                keep(place, ownerId)
-                return turn
-              })
-            )
-            if (!place.isNewThread) return kept
-            return kept.pipe(
-              Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : records.removeNew(place))),
-              Effect.onError(() => records.removeNew(place))
-            )
+            return known === undefined ? useAnew(request, rest) : useKnown(known, request, rest, ownerId)
           })
       })
     })

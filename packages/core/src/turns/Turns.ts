@@ -1,14 +1,18 @@
 /**
  * *** How a message turn flows. *** Steps 5 to 8 are in `RunLeg`.
  *
+ *   1 admit      not while the kernel shuts down                                `Admissions`
  *     repeat     join the turn that this idempotency key began, if any          `Repeats`
- *   1 admit      find assistant and thread; refuse while shutting down          `Admissions`, `Places`
- *   2 listen     parts rewrite text, and turn other input into text             `PartDecisions`, `Drafts`
+ *     resend     for regenerate and edit: the question of before, or a fork     `Instead`
+ *     place      find assistant and thread                                      `Places`
+ *   2 listen     parts rewrite text, and turn other input into text             `Drafts`, `Decide`, `PartDecisions`
  *   3 decide     make a plan from assistant, request, model and parts           `Decide`, `TurnPlan` (pure)
+ *     credit     ask the host whether the owner can pay                         `Metering`
  *   4 write      store the user's message and the run, in one transaction       `WriteTurn`, `QueueTurn`, `RunStore.begin`
  *
- * Nothing is stored before step 4, and nothing is refused after it. When a run waits, outputs of the client (`ToolOutputs`) and decisions about
- * approvals (`Decisions`) enter at step 5 with the stored plan (`OpenCalls`).
+ * Before step 4 nothing is stored but a fork, which is removed with a refusal. After step 4 nothing is refused but a message that waited for
+ * its thread too long, which is withdrawn. When a run waits, outputs of the client (`ToolOutputs`) and decisions about approvals (`Decisions`)
+ * enter at step 5 with the stored plan (`OpenCalls`).
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -33,7 +37,7 @@ import { Followers } from "./Followers.ts"
 import { Instead } from "./Instead.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { TakeBack } from "../runs/Branches.ts"
-import { pinnedVersion, type Place, PlaceRecords } from "./Place.ts"
+import { type Place, PlaceRecords } from "./Place.ts"
 import { Places } from "./Places.ts"
 import { Repeats } from "./Repeats.ts"
 import { decodeExplanation } from "./Settlement.ts"
@@ -79,27 +83,21 @@ const makeTurns = Effect.gen(function* () {
   }
 
   const beginAt = (sent: TurnRequest, takesBack: TakeBack | null, requestAt: (assistant: Assistant) => TurnRequest) =>
-    places.use(sent, (found) => {
-      const place = takesBack === null ? found : placeBefore(found, takesBack)
-      const { assistant } = place
-      // The version of the assistant that answers.
-      const wanted = sent.assistantVersion ?? pinnedVersion(place) ?? assistant.version
-      const asked =
-        wanted === assistant.version
-          ? Effect.succeed(place)
-          : places.decide(place, records.atVersion(place, sent.assistantVersion))
-      return Effect.flatMapEager(asked, (at) => {
-        const request = requestAt(at.assistant)
-        return drafts.use(request, at, (draft) =>
-          Effect.flatMap(places.decide(place, decide(request, at, draft)), (decided) => {
-            const credit = request.sendToModel === false ? Effect.void : metering.ensureCredit(chatCredit)
-            return Effect.flatMapEager(credit, () =>
-              places.store(place, (restore) => write({ request, place: at, draft, takesBack, ...decided }, restore))
+    places.use(sent, (found, store) =>
+      Effect.flatMapEager(records.atVersion(placeBefore(found, takesBack), sent.assistantVersion), (place) => {
+        const request = requestAt(place.assistant)
+        return drafts.use(request, place, (draft) =>
+          Effect.flatMap(decide(request, place, draft), (decided) =>
+            Effect.flatMapEager(creditFor(request), () =>
+              store((restore) => write({ request, place, draft, takesBack, ...decided }, restore))
             )
-          })
+          )
         )
       })
-    })
+    )
+
+  const creditFor = ({ sendToModel }: TurnRequest) =>
+    sendToModel === false ? Effect.void : metering.ensureCredit(chatCredit)
 
   const start = (request: TurnRequest) => admissions.admit(() => begin(request)).pipe(traced("Turns.start"))
 
@@ -154,8 +152,8 @@ const makeTurns = Effect.gen(function* () {
 })
 
 /** A summary that covers what is taken back is gone with it. */
-const placeBefore = (place: Place, { keeps }: TakeBack): Place =>
-  (place.summary?.throughSequence ?? 0) > keeps ? { ...place, summary: null } : place
+const placeBefore = (place: Place, takesBack: TakeBack | null): Place =>
+  takesBack !== null && (place.summary?.throughSequence ?? 0) > takesBack.keeps ? { ...place, summary: null } : place
 
 const runReport = (
   run: Run,

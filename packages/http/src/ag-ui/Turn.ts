@@ -15,7 +15,7 @@ import {
   Turns
 } from "@colloquy/core"
 import { type CallDecision, isAtRest, type OpenCall, type ThreadWithMessages } from "@colloquy/core/adapters"
-import { Documents, startWithFiles } from "@colloquy/core/wings"
+import { Documents, makeStartWithFiles } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -65,6 +65,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
   const assistants = yield* Assistants
   const threads = yield* Threads
   const turns = yield* Turns
+  const startWithFiles = yield* makeStartWithFiles
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
 
   /** A thread of the API by its id, or the one that this client's id for a conversation names. */
@@ -131,9 +132,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
       content: ending.users.map(({ content }) => textIn(content)).join("\n\n"),
       metadata: { ...wanted.metadata, ...(id === undefined ? {} : { [idField]: id }) }
     }
-    return documents === null || files.length === 0
-      ? yield* turns.start(message)
-      : yield* startWithFiles({ assistants, documents, threads, turns }, message, files)
+    return yield* startWithFiles(message, files)
   }, Effect.scoped)
 
   /** Decisions first: the run goes on with the last answer to its open calls. */

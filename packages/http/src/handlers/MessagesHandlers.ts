@@ -1,19 +1,9 @@
 /** The message endpoints: decode, begin the turn, deliver it. */
-import {
-  AssistantId,
-  Assistants,
-  type Principal,
-  type StartedTurn,
-  ThreadId,
-  Threads,
-  type TurnRequest,
-  Turns
-} from "@colloquy/core"
+import { AssistantId, ThreadId, type TurnRequest } from "@colloquy/core"
 import { BlobId, DocumentId } from "@colloquy/core/adapters"
-import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
+import { makeStartWithFiles, type ReceivedFile } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
 import { compact } from "../wire/Fields.ts"
 import type { MessageBody, StatelessMessageBody } from "../wire/MessageBody.ts"
@@ -34,7 +24,7 @@ export const layer = HttpApiBuilder.group(
     const read = yield* bodyReader
     const deliver = yield* delivery
     const accept = yield* acceptance
-    const start = yield* turnStarter
+    const start = yield* makeStartWithFiles
     const wings = yield* Wings
 
     /** The files of a message that is refused are deleted before the answer is sent. */
@@ -75,23 +65,6 @@ export const layer = HttpApiBuilder.group(
       )
   })
 )
-
-type Start = (
-  request: TurnRequest,
-  files: ReadonlyArray<ReceivedFile>
-) => Effect.Effect<StartedTurn, Effect.Error<ReturnType<typeof startWithFiles>>, Principal>
-
-/** Begins a turn; with files, those become documents of its thread first. */
-const turnStarter = Effect.gen(function* () {
-  const turns = yield* Turns
-  const services = { assistants: yield* Assistants, threads: yield* Threads }
-  const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
-  const start: Start = (request, files) =>
-    documents === null || files.length === 0
-      ? turns.start(request)
-      : startWithFiles({ ...services, documents, turns }, request, files)
-  return start
-})
 
 /** Files are kept for the field `files` where the kernel has documents; other ones were refused. */
 const receivedFiles = ({ files }: RawBody): ReadonlyArray<ReceivedFile> =>

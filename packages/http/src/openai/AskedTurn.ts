@@ -1,16 +1,14 @@
 /** What both interfaces ask of the kernel: a turn for a conversation that the client has sent, on a thread that is kept or on a temporary one. */
 import {
   type AssistantId,
-  Assistants,
   type Principal,
   type StartedTurn,
   type ThreadId,
-  Threads,
   type TurnRequest,
   Turns
 } from "@colloquy/core"
-import type { BusyPolicy, Metadata, ModelOptions, StartError, Thinking } from "@colloquy/core/adapters"
-import { Documents, type FilesNotReady, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
+import type { BusyPolicy, Metadata, ModelOptions, Thinking } from "@colloquy/core/adapters"
+import { Documents, makeStartWithFiles, type ReceivedFile } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
@@ -159,7 +157,7 @@ const noDocuments = invalid(
 
 export const makeStart = Effect.gen(function* () {
   const turns = yield* Turns
-  const services = { assistants: yield* Assistants, threads: yield* Threads }
+  const startWithFiles = yield* makeStartWithFiles
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
   const { make, undo } = yield* makeMadeAssistants
   const inMemory = yield* HeldMedia
@@ -181,14 +179,6 @@ export const makeStart = Effect.gen(function* () {
         )
       )
   })
-
-  const startTurn = (
-    request: TurnRequest,
-    files: ReadonlyArray<ReceivedFile>
-  ): Effect.Effect<StartedTurn, StartError | FilesNotReady, Principal> =>
-    documents === null || files.length === 0
-      ? turns.start(request)
-      : startWithFiles({ ...services, documents, turns }, request, files)
 
   /** The media are there until the turn has ended, or did not begin. */
   const holding = <E, R>(media: Media, begun: Effect.Effect<StartedTurn, E, R>) => {
@@ -224,7 +214,7 @@ export const makeStart = Effect.gen(function* () {
       documents === null
         ? []
         : yield* Effect.forEach(media, (part, index) => receive(documents, part, index, asked.media))
-    const begun = startTurn(turnRequest(asked, parts), files)
+    const begun = startWithFiles(turnRequest(asked, parts), files)
     return yield* asked.isTemporary && asked.media.size > 0 ? holding(asked.media, begun) : begun
   })
 
