@@ -1,7 +1,6 @@
 /**
  * The whole surface of the service on one page. Each group is a file in `endpoints/`; validation, the OpenAPI document, the server's routes
- * and
- * the typed clients all come from here.
+ * and the typed clients all come from here.
  */
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"

@@ -38,7 +38,7 @@ export interface Bounds {
 export interface HttpSettings extends Bounds, AuthenticationSettings {
   /** A stream without events for so long gets a comment line, so that proxies keep the connection open. */
   readonly heartbeat: Duration.Input
-  /** Streams of events at once in this process; for one more the answer is 503. An owner may have as many as are left for all others. */
+  /** Streams of events at once in this process; for one more the answer is 503. An owner may not have more than are still free. */
   readonly streams: number
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
@@ -52,7 +52,7 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
    * that any of them has signed are good: without a key, all addresses that it has signed end.
    */
   readonly signingKey: Redacted.Redacted | ReadonlyArray<Redacted.Redacted> | null
-  /** How long an address of a document in an answer is good, at least; at most twice as long. */
+  /** The shortest time for which an address of a document in an answer is valid; the longest is twice this time. */
   readonly linkPeriod: Duration.Input
 }
 

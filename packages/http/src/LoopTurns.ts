@@ -129,7 +129,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
     }
   }
 
-  /** Who waits for nothing is forgotten as soon as the others have caught up. */
+  /** Removes clients without waiting work, once the others have used as much time as they have. */
   private forget(): void {
     this.floor = Infinity
     for (const client of this.clients.values()) {

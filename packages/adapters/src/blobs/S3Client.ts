@@ -37,7 +37,7 @@ export interface S3Request {
   readonly expected: ReadonlyArray<number>
 }
 
-export interface S3Answer {
+export interface S3Response {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -45,7 +45,7 @@ export interface S3Answer {
 
 export interface S3Client {
   /** Sends a request and reads the whole answer, which must be short. */
-  readonly send: (operation: string, request: S3Request) => Effect.Effect<S3Answer, StoreUnavailable>
+  readonly send: (operation: string, request: S3Request) => Effect.Effect<S3Response, StoreUnavailable>
   /** Sends a request; the caller reads the body of the answer. */
   readonly open: (operation: string, request: S3Request) => Effect.Effect<Response, StoreUnavailable>
 }

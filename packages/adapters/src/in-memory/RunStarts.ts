@@ -37,7 +37,7 @@ import {
   move,
   ownedStep,
   ownedWrite,
-  place,
+  appendToThread,
   record,
   findRun,
   signal,
@@ -215,7 +215,7 @@ export const supersede = (state: State, thread: ThreadRow, now: number): void =>
 /** Stores the message of a queued run and its first events. A caller whose own events begin at `end` replaces the events from there on. */
 export const storePending = (row: RunRow, end = Number.POSITIVE_INFINITY): void => {
   if (row.pending === null) return
-  place(row, row.pending.message)
+  appendToThread(row, row.pending.message)
   record(
     row,
     row.pending.events.filter((event) => event.sequence < end)

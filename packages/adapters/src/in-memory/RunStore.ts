@@ -15,7 +15,7 @@ import {
   leasedRun,
   move,
   ownedStep,
-  place,
+  appendToThread,
   record,
   findRun,
   signal,
@@ -73,7 +73,7 @@ const settle = (state: State, row: RunRow, settlement: Settlement, now: number):
   storePending(row, events[0]?.sequence)
   record(row, events)
   if (approved !== null) addResults(row, approved)
-  place(row, answer)
+  appendToThread(row, answer)
   const usage = addUsage(row.run.usage, settlement.usage)
   const endedAt = isEnded(status) ? new Date(now) : null
   move(state, row, now, status, { usage, modelCalls, firstTokenAt, model, fault, explanation, endedAt })

@@ -396,7 +396,7 @@ export const signal = (state: State, { run }: RunRow, cancel = false): void => {
 }
 
 /** Appends a message of a run to its thread. */
-export const place = (row: RunRow, message: NewMessage): void => {
+export const appendToThread = (row: RunRow, message: NewMessage): void => {
   row.messages.push(addMessage(row.thread, message))
 }
 

@@ -163,7 +163,7 @@ const open = async (server: ConnectedServer, { answers, isOlder, onChange, signa
   return connection
 }
 
-/** Of the SDK's own class, each connection would start the program twice: once only to find its revision. */
+/** A subclass, because the SDK starts a program of its own class twice: once only to find its revision. */
 class Program extends StdioClientTransport {}
 
 const program = ({ args = [], command, cwd, env }: ProgramOptions): ServerTransport => {

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { hasUsableHeaders } from "./ParameterHeaders.ts"
 import { isUsableSchema } from "../protocols/UsableSchema.ts"
 
-/** Longer names and descriptions are cut. A tool with longer parameters is left out: a part of a schema is none. */
+/** Longer names and descriptions are cut. A tool with longer parameters is left out, because a part of a schema is no valid schema. */
 const longest = { name: 64, description: 4000, parameters: 16_000 }
 
 /** Characters of all definitions of one server. */

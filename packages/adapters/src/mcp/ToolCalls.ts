@@ -157,7 +157,7 @@ const connectionFailure = (name: string, { client, problem }: Connection, cause:
 export const unauthorized = (name: string): string =>
   `the server of this tool (${name}) refuses the access that it was given. Tell the user that the access to ${name} has to be granted again, and continue without this tool.`
 
-/** What the SDK says of an answer that is none, over a connection that is well. */
+/** Errors of the SDK for a malformed result; the connection still works. */
 const malformed: ReadonlySet<string> = new Set([SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType])
 
 export const unreachable = (name: string): string =>

@@ -71,7 +71,7 @@ interface Stages {
   firstSentenceAt: number | null
 }
 
-interface Answer {
+interface SpokenAnswer {
   readonly id: string
   readonly itemId: string
   readonly stages: Stages | null
@@ -99,7 +99,7 @@ export class PartsSession {
   private readonly fibers = new Set<Fiber.Fiber<void>>()
   /** Closed while the client reads too slowly. */
   private readonly gate = Latch.makeUnsafe(true)
-  private answer: Answer | null = null
+  private answer: SpokenAnswer | null = null
   private isSpeaking = false
   private isWanted: { readonly stages: Stages | null } | null = null
   private isReady = false
@@ -266,7 +266,7 @@ export class PartsSession {
   }
 
   private begin(stages: Stages | null): void {
-    const answer: Answer = {
+    const answer: SpokenAnswer = {
       id: this.newId("response"),
       itemId: this.newId("answer"),
       stages,
@@ -294,7 +294,7 @@ export class PartsSession {
     )
   }
 
-  private converse(answer: Answer): Effect.Effect<void, ModelError> {
+  private converse(answer: SpokenAnswer): Effect.Effect<void, ModelError> {
     const { policy, parts } = this.around
     const { driver } = parts.think
     return Effect.flatMap(Queue.make<string, Cause.Done>(), (sentences) => {
@@ -361,7 +361,7 @@ export class PartsSession {
   }
 
   /** Speaks a sentence. If it cannot be spoken, its words are told anyway. */
-  private speak(answer: Answer, text: string): Effect.Effect<void> {
+  private speak(answer: SpokenAnswer, text: string): Effect.Effect<void> {
     const { driver, format, id, model, voice } = this.around.parts.speak
     const texts = text.length <= driver.maxCharacters ? [text] : cutTo(text, driver.maxCharacters)
     const toSound = makeSoundReader(format, driver.sampleRate)
@@ -407,14 +407,14 @@ export class PartsSession {
     )
   }
 
-  private tellWords(answer: Answer, sentence: string): void {
+  private tellWords(answer: SpokenAnswer, sentence: string): void {
     if (this.answer !== answer) return
     const text = answer.spoken === "" ? sentence : ` ${sentence}`
     answer.spoken += text
     this.tell({ _tag: "TranscriptDelta", role: "assistant", itemId: answer.itemId, text })
   }
 
-  private play(answer: Answer, samples: Uint8Array): void {
+  private play(answer: SpokenAnswer, samples: Uint8Array): void {
     const encoded = Buffer.from(base64(samples), "latin1")
     const now = this.around.now()
     const isFirst = !this.played.has(answer.itemId)
@@ -450,7 +450,7 @@ export class PartsSession {
   }
 
   /** Ends an answer that is complete. */
-  private finish(answer: Answer): void {
+  private finish(answer: SpokenAnswer): void {
     if (this.answer !== answer || this.isOver) return
     const { calls, itemId, written } = answer
     this.answer = null
@@ -465,7 +465,7 @@ export class PartsSession {
     this.goOn()
   }
 
-  private charge({ characters, usage }: Answer): void {
+  private charge({ characters, usage }: SpokenAnswer): void {
     const { info } = this.around.parts.think
     const { inputCostPerMillionTokens: input, outputCostPerMillionTokens: output } = info
     const { usdPerMillionCharacters } = this.around.parts.speak

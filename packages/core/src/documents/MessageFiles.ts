@@ -90,8 +90,8 @@ export const makeStartWithFiles = Effect.gen(function* () {
         (document, index) => document === undefined || (isSameFile(document, files[index]) && isIn(document, threadId))
       )
       if (!isSame) return yield* new IdempotencyConflict()
-      const ofFirst = first === undefined || first.scope._tag === "Assistant" ? undefined : first.scope.threadId
-      const kept: Kept = { threadId: threadId ?? ofFirst, ids, documents: found }
+      const firstThreadId = first === undefined || first.scope._tag === "Assistant" ? undefined : first.scope.threadId
+      const kept: Kept = { threadId: threadId ?? firstThreadId, ids, documents: found }
       return kept
     }
     const ofThread = threadId === undefined ? [] : yield* findAll(threadId)

@@ -59,15 +59,15 @@ const LineTool = Schema.Union([
   Schema.Struct({ type: Schema.Literal("web_search") })
 ])
 
-const ofRecord = Schema.optionalKey(Schema.Unknown)
+const recordField = Schema.optionalKey(Schema.Unknown)
 
 /** A case on a line, which may be a record of the API. */
 const CaseLine = Schema.Struct({
-  case_id: ofRecord,
-  assistant_id: ofRecord,
-  source: ofRecord,
-  created_at: ofRecord,
-  updated_at: ofRecord,
+  case_id: recordField,
+  assistant_id: recordField,
+  source: recordField,
+  created_at: recordField,
+  updated_at: recordField,
   name: Schema.optionalKey(Schema.NullOr(text)),
   question: Schema.NonEmptyString,
   messages: Schema.optionalKey(

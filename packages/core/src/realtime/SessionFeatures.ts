@@ -77,12 +77,12 @@ export const makeSessionFeatures = ({ hostTools, parts }: FeatureSources): Sessi
       return yield* new FeatureRefused({ reason: `${titles[absent] ?? absent} is not installed on this service.` })
     }
     const clientTools = request.tools ?? assistant.tools ?? []
-    const ofHost = (joined: ReadonlyArray<PlannedPart>) => {
-      const ofParts = joined.flatMap(({ tools }) => tools.map(({ definition }) => definition))
-      return withoutTaken(hostTools(), [...ofParts, ...clientTools])
+    const toolsOfHost = (joined: ReadonlyArray<PlannedPart>) => {
+      const partTools = joined.flatMap(({ tools }) => tools.map(({ definition }) => definition))
+      return withoutTaken(hostTools(), [...partTools, ...clientTools])
     }
     const { planned } = yield* decideParts(joining, turn, []).pipe(
-      Effect.tap((decided) => checkTools(turn, decided.planned, ofHost(decided.planned))),
+      Effect.tap((decided) => checkTools(turn, decided.planned, toolsOfHost(decided.planned))),
       Effect.catchTag("TurnRefused", ({ message }) => Effect.fail(new FeatureRefused({ reason: message })))
     )
     const shares = yield* Effect.forEach(planned, (part) =>
@@ -95,7 +95,7 @@ export const makeSessionFeatures = ({ hostTools, parts }: FeatureSources): Sessi
       metadata: null,
       jsonOutput: false
     }
-    const offered = ofHost(planned).filter((tool) => tool.offered?.(offeredIn) ?? true)
+    const offered = toolsOfHost(planned).filter((tool) => tool.offered?.(offeredIn) ?? true)
     const texts = shares.flatMap(({ share }) => share.instructions ?? [])
     return {
       tools: [

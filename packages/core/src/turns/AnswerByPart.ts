@@ -36,7 +36,7 @@ export class AnswerByPart extends Context.Service<
       const fail = (reason: ModelError["reason"]) =>
         Effect.fail(new ModelError({ reason, provider: model.provider, model: model.model }))
       // The plan names this part, but this version of the kernel cannot read the part's plan: another version decided the turn.
-      if (part === undefined || !part.has("answer")) return yield* fail("invalid_request")
+      if (part === undefined) return yield* fail("invalid_request")
       const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
       const startedAt = yield* Clock.currentTimeMillis
       log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at: startedAt }))

@@ -106,15 +106,17 @@ export class Decide extends Context.Service<
         const turn = turnCase(request, place, resolved)
         const { heard, parts } = yield* consultParts(concernedParts(all, turn), turn, draft.listening)
         const model = parts.answers === null ? yield* Effect.fromResult(resolved) : partAnswerer(parts.answers)
-        const ofHost = withoutTaken(hosted.all(), [
+        const toolsOfHost = withoutTaken(hosted.all(), [
           ...parts.planned.flatMap((part) => part.tools.map(({ definition }) => definition)),
           ...(request.tools ?? place.assistant.tools ?? [])
         ])
-        yield* checkTools(turn, parts.planned, ofHost)
+        yield* checkTools(turn, parts.planned, toolsOfHost)
         const content = heard.trim() === "" ? (parts.content ?? heard) : heard
         const { assistant } = place
-        const plan = yield* Effect.fromResult(planTurn({ request, assistant, content, model, hosted: ofHost, parts }))
-        const leg = planLeg({ plan, model, parts: parts.planned }, ofHost, { counter, assumedContextLimit })
+        const plan = yield* Effect.fromResult(
+          planTurn({ request, assistant, content, model, hosted: toolsOfHost, parts })
+        )
+        const leg = planLeg({ plan, model, parts: parts.planned }, toolsOfHost, { counter, assumedContextLimit })
         const messageTokens = counter.count(content) + parts.tokens
         if (plan.saves !== true && parts.answers === null) {
           yield* Effect.fromResult(checkRoom(leg.preamble, messageTokens, leg.room, model.model))

@@ -71,9 +71,9 @@ export class EndLeg extends Context.Service<
         const outcome = afterTools(ended, recorded, leg.number)
         const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
         const expiries = yield* listExpiries(recorded, outcome.status, leg.lease)
-        const ofParts = yield* partFollowUps(leg.parts, recorded, outcome.status, leg)
+        const partOrders = yield* partFollowUps(leg.parts, recorded, outcome.status, leg)
         const ends = yield* endFollowUps({ leg: leg.number, runId: leg.lease.runId, status: outcome.status }, leg.plan)
-        const ordered = [...ofParts, ...expiries, ...ends]
+        const ordered = [...partOrders, ...expiries, ...ends]
         const { approvedResults: ran } = recorded
         const settlement = makeSettlement({
           lease: leg.lease,

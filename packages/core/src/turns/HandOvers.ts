@@ -75,16 +75,16 @@ export class HandOvers extends Context.Service<
           const plans = { ...before.parts, ...Object.fromEntries(changed) }
           const parts = yield* plannedParts(registered.all(), plans)
           const own = (assistant.tools ?? []).filter((tool) => !hostedMark(tool))
-          const ofParts = parts.flatMap((part) => part.tools)
-          const ofHost = withoutTaken(hosted.all(), [...ofParts.map(({ definition }) => definition), ...own])
+          const partTools = parts.flatMap((part) => part.tools)
+          const toolsOfHost = withoutTaken(hosted.all(), [...partTools.map(({ definition }) => definition), ...own])
           yield* Effect.mapError(
-            checkTools({ assistant, request: { content: "", tools: own } }, parts, ofHost),
+            checkTools({ assistant, request: { content: "", tools: own } }, parts, toolsOfHost),
             refused
           )
           const { provider } = model
           const { contextLimit, name, supportsThinking } = model.info
           const turn = { assistantId, provider, contextLimit, metadata: null, jsonOutput: before.jsonOutput }
-          const names = [...ofParts, ...ofHost]
+          const names = [...partTools, ...toolsOfHost]
             .filter((tool) => tool.offered?.(turn) ?? true)
             .map(({ definition }) => definition.name)
           const { options: _, ...kept } = before
@@ -103,7 +103,7 @@ export class HandOvers extends Context.Service<
             ...(Object.keys(options).length === 0 ? {} : { options }),
             ...(Object.keys(plans).length === 0 ? {} : { parts: plans })
           }
-          const leg = planLeg({ plan: next, model, parts }, ofHost, { counter, assumedContextLimit })
+          const leg = planLeg({ plan: next, model, parts }, toolsOfHost, { counter, assumedContextLimit })
           return { assistant, leg, apiKey: yield* keys.find(provider) }
         })
 

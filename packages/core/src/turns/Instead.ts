@@ -174,13 +174,13 @@ const resent = (
   }
 ): TurnRequest => {
   const options: Schema.JsonObject = Object.assign({}, asked, request.options)
-  const ofQuestion: Partial<TurnRequest> = {
+  const questionFields: Partial<TurnRequest> = {
     ...(question.metadata === null ? {} : { metadata: question.metadata }),
     ...(plan === null ? {} : plannedOptions(plan, request, assistant))
   }
   const content = instead.edited ?? (plan?.contentGiven === true ? "" : (question.content ?? ""))
   return {
-    ...ofQuestion,
+    ...questionFields,
     ...request,
     content,
     ...(Object.keys(options).length === 0 ? {} : { options }),

@@ -53,12 +53,12 @@ export interface PlannedLeg {
 export const offeredTools = (
   plan: TurnPlan,
   parts: ReadonlyArray<PlannedPart>,
-  ofHost: ReadonlyArray<HostedTool>
+  toolsOfHost: ReadonlyArray<HostedTool>
 ): ReadonlyMap<string, OfferedTool> => {
   if (plan.hosted.length === 0) return noTools
-  const ofParts = parts.flatMap(({ name, tools }) => tools.map((tool) => ({ tool, part: name })))
-  const names = ofParts.map(({ tool }) => tool.definition)
-  const all = [...ofParts, ...withoutTaken(ofHost, names).map((tool) => ({ tool, part: hostToolsName }))]
+  const partTools = parts.flatMap(({ name, tools }) => tools.map((tool) => ({ tool, part: name })))
+  const names = partTools.map(({ tool }) => tool.definition)
+  const all = [...partTools, ...withoutTaken(toolsOfHost, names).map((tool) => ({ tool, part: hostToolsName }))]
   return new Map(
     all
       .filter(({ tool }) => plan.hosted.includes(tool.definition.name))
@@ -79,10 +79,10 @@ export const toolsForModel = (plan: TurnPlan, hosted: ReadonlyMap<string, Offere
 
 export const planLeg = (
   { model, parts, plan }: Pick<PlannedLeg, "plan" | "model" | "parts">,
-  ofHost: ReadonlyArray<HostedTool>,
+  toolsOfHost: ReadonlyArray<HostedTool>,
   { assumedContextLimit, counter }: { readonly counter: TokenCounterPort; readonly assumedContextLimit: number }
 ): PlannedLeg => {
-  const hosted = offeredTools(plan, parts, ofHost)
+  const hosted = offeredTools(plan, parts, toolsOfHost)
   const preamble = makePreamble(plan.system, toolsForModel(plan, hosted), counter)
   return { plan, model, parts, hosted, preamble, room: roomFor(model.info, assumedContextLimit) }
 }

@@ -72,7 +72,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
   const decodePlan = Schema.decodeUnknownOption(part.plan)
   const encodePlan = Schema.encodeEffect(part.plan)
 
-  /** Whether the part has this step. Turns ask this only where a turn without the step costs less. */
+  /** Whether the part has this step: asked where the answer decides something, such as who hears a message, or where a turn without the step costs less. */
   const has = (step: keyof TurnPart<Plan>): boolean => part[step] !== undefined
 
   const own = (turn: TurnCase): TurnCase => ({ ...turn, options: turn.request.options?.[name] })

@@ -67,7 +67,7 @@ export class TurnBudget {
   private uncounted = ""
   private exceeded: BudgetExceeded | null = null
 
-  constructor(of: {
+  constructor(setup: {
     readonly quota: Quota
     readonly info: ModelInfo
     readonly assistantId: AssistantId
@@ -79,15 +79,15 @@ export class TurnBudget {
     /** Null: no limits of runs above count. */
     readonly above: BudgetAbove | null
   }) {
-    this.quota = of.quota
-    this.prices = countedPrices(of.info, of.quota.assumedPrices)
-    this.assistantId = of.assistantId
-    this.counter = of.counter
-    this.store = of.store
-    this.lease = of.lease
-    this.reserved = of.reserved
-    this.before = this.amount(of.before)
-    const { above } = of
+    this.quota = setup.quota
+    this.prices = countedPrices(setup.info, setup.quota.assumedPrices)
+    this.assistantId = setup.assistantId
+    this.counter = setup.counter
+    this.store = setup.store
+    this.lease = setup.lease
+    this.reserved = setup.reserved
+    this.before = this.amount(setup.before)
+    const { above } = setup
     this.above = above === null ? null : () => above.above((usage) => this.amount(usage))
     above?.tell(() => this.held())
   }
@@ -259,9 +259,9 @@ const added = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, 
 /** Null: the owner has no limit that a leg could exceed. */
 export const turnBudget = (
   findQuota: typeof Quotas.Service,
-  of: Omit<ConstructorParameters<typeof TurnBudget>[0], "quota" | "reserved"> & { readonly reserved: Amount | null }
+  setup: Omit<ConstructorParameters<typeof TurnBudget>[0], "quota" | "reserved"> & { readonly reserved: Amount | null }
 ): TurnBudget | null => {
-  const quota = findQuota(of.lease.ownerId, of.assistantId)
+  const quota = findQuota(setup.lease.ownerId, setup.assistantId)
   if ((quota.tokensPerRun ?? quota.usdPerRun) === null && !hasDayBudget(quota)) return null
-  return new TurnBudget({ ...of, quota, reserved: of.reserved ?? nothing })
+  return new TurnBudget({ ...setup, quota, reserved: setup.reserved ?? nothing })
 }

@@ -71,10 +71,10 @@ export const chooseModel = (
   { all, defaults }: Pick<typeof Providers.Service, "all" | "defaults">
 ): Result.Result<{ readonly provider: string; readonly model: string }, ModelNotNamed | ProviderNotFound> => {
   const provider = request.provider ?? assistant.provider ?? defaults.provider
-  const ofAssistant = (assistant.provider ?? defaults.provider) === provider ? assistant.model : null
-  const ofHost = defaults.provider === provider ? defaults.model : undefined
+  const assistantModel = (assistant.provider ?? defaults.provider) === provider ? assistant.model : null
+  const hostModel = defaults.provider === provider ? defaults.model : undefined
   const found = all.find(({ id }) => id === provider)
-  const model = request.model ?? ofAssistant ?? ofHost ?? found?.defaultModel
+  const model = request.model ?? assistantModel ?? hostModel ?? found?.defaultModel
   if (model !== undefined) return Result.succeed({ provider, model })
   return Result.fail(found?.chat === undefined ? providerNotFound(provider, all) : new ModelNotNamed({ provider }))
 }

@@ -44,7 +44,7 @@ export interface Beginning {
   readonly results: ReadonlyArray<{ readonly toolCallId: string; readonly content: string }>
 }
 
-interface Answer {
+interface LiveAnswer {
   readonly id: string
   text: string
   /** As the log has it, with the separator from what was said before. */
@@ -71,7 +71,7 @@ export class RunEvents {
   private base: ReadonlyArray<unknown>
   private messageId = ""
   /** What this leg has said, in order. */
-  private said: Array<Answer | Message> = []
+  private said: Array<LiveAnswer | Message> = []
   private answers = 0
   private open: { readonly kind: "text" | "reasoning"; readonly id: string } | null = null
   private readonly openCalls = new Set<string>()
@@ -204,10 +204,10 @@ export class RunEvents {
   }
 
   /** The message that is being written. */
-  private answer(): Answer {
+  private answer(): LiveAnswer {
     const last = this.said.at(-1)
     if (last !== undefined && !("role" in last)) return last
-    const made: Answer = { id: partId(this.messageId, this.answers++), text: "", logged: "", calls: [] }
+    const made: LiveAnswer = { id: partId(this.messageId, this.answers++), text: "", logged: "", calls: [] }
     this.said.push(made)
     return made
   }
@@ -229,7 +229,7 @@ export class RunEvents {
     return [{ type: "TOOL_CALL_START", toolCallId, toolCallName, parentMessageId: this.answer().id }]
   }
 
-  private call(call: Answer["calls"][number]): ReadonlyArray<AgUiEvent> {
+  private call(call: LiveAnswer["calls"][number]): ReadonlyArray<AgUiEvent> {
     const begun = [...this.close(), ...this.startCall(call.id, call.name)]
     this.openCalls.delete(call.id)
     this.answer().calls.push(call)

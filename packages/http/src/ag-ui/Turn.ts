@@ -153,7 +153,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
     const request = { threadId: at.thread.id, runId: asking.runId, stream: true }
     const decided = yield* turns.decide({ ...request, decisions, ...(outputs.length > 0 ? {} : { idempotency }) }).pipe(
       Effect.catchTag("AlreadyDecided", (error) =>
-        // Who gives up a call that has expired meanwhile gets the run as it is.
+        // A client that cancels a call which has expired meanwhile gets the run as it is.
         entries.every(({ status }) => status === "cancelled") ? Effect.succeed(null) : Effect.fail(error)
       )
     )

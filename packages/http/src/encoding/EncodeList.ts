@@ -39,7 +39,7 @@ const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.St
   created_at: ({ createdAt }) => `"${writeTimestamp(createdAt)}"`
 }
 
-/** What stands between the fields that differ is one text. */
+/** Joins the constant text between two fields that differ from message to message into one text. */
 const compile = (fields: Readonly<Record<string, unknown>>): Write => {
   const before: Array<string> = []
   const writes: Array<Write> = []

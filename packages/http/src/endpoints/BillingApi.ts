@@ -8,7 +8,7 @@ import { IntegerWord } from "../wire/Fields.ts"
 import { Balance, RecentUsage, UpstreamProviderList } from "../wire/ModelRecords.ts"
 import { described } from "./Described.ts"
 
-/** The two together stay below the bound of `skip`. */
+/** Bounded, so that the number of entries before a page is within the limit of `skip`. */
 const pages = {
   page: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
   page_size: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 })))

@@ -60,7 +60,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw("sendStateless", (raw) =>
         Effect.flatMap(read(messageBodies.sendStateless, raw), (body) =>
-          answer(raw, body, { ...statelessPlace(body.value), systemFallback: "description" })
+          answer(raw, body, { ...statelessTarget(body.value), systemFallback: "description" })
         )
       )
   })
@@ -85,7 +85,7 @@ const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>, backgro
   ...(files.length === 0 ? {} : { files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) })
 })
 
-const statelessPlace = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
+const statelessTarget = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
   ...(typeof thread_id === "string" ? { threadId: ThreadId.make(thread_id) } : {}),
   ...(typeof assistant_id === "string" ? { assistantId: AssistantId.make(assistant_id) } : {})
 })

@@ -304,7 +304,7 @@ export const ownerExport = Effect.gen(function* () {
   }
 })
 
-/** After so many, others have their turn: an embedded database answers without a pause. */
+/** Characters that are written before other requests get their turn: an embedded database answers without a pause. */
 const lettersAtOnce = 250_000
 
 const encoder = new TextEncoder()

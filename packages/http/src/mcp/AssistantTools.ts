@@ -232,7 +232,7 @@ const elicitation = (call: OpenCall) => {
   })
 }
 
-/** Who declines, rejects; an answer in another form decides nothing, and is asked for again. */
+/** To decline is to reject. An answer in another form decides nothing, and the client is asked again. */
 const decisionIn = (
   toolCallId: string,
   responses: Record<string, unknown>,

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http"
 export interface PieceListener {
   readonly onPiece: (piece: Uint8Array) => void
   readonly onEnd: () => void
-  /** Also called after `onEnd`, which then has come first. */
+  /** Called when the connection closes; after `onEnd`, if the body was complete. */
   readonly onGone: () => void
 }
 

@@ -45,7 +45,7 @@ const whenBuilt = ({ secondsToRetry, whenNeeded }: Apps): Serve => {
   }
 }
 
-/** What a request adds to the services. Above Effect's default of eight, it would copy all services for each request. */
+/** The most services that a request adds before Effect copies all of them for it. Its default is eight. */
 const mostOfRequest = 24
 
 const serving = ({ answer, services: given }: App): Serve => {

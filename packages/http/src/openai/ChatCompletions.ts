@@ -39,7 +39,7 @@ export const makeChatCompletions = Effect.gen(function* () {
     const items = yield* Effect.fromResult(checkCalls(conversation.items))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
     const asked: AskedTurn = {
-      ...newConversationPlace(yield* findModel(body.model)),
+      ...newConversationTarget(yield* findModel(body.model)),
       isTemporary: true,
       instructions: [],
       developerBefore: [],
@@ -88,8 +88,8 @@ const readFormat = ({ response_format }: ChatBody): AskedTurn["format"] => {
     : { type: response_format.type }
 }
 
-/** Where a new conversation with this model takes place. */
-export const newConversationPlace = (target: Target) =>
+/** What a new conversation with this model is sent to. */
+export const newConversationTarget = (target: Target) =>
   target._tag === "Model"
     ? { provider: target.provider, model: target.model, system: null }
     : { assistantId: target.assistant.id, system: target.assistant.systemPrompt }

@@ -20,7 +20,7 @@ import { isRecord } from "../wire/Json.ts"
 import { compact } from "../wire/Fields.ts"
 import { makeTakeSlot, streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"
-import { newConversationPlace, withIgnored } from "./ChatCompletions.ts"
+import { newConversationTarget, withIgnored } from "./ChatCompletions.ts"
 import { fromFault, fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readConversationId, readResponseId, type ResponseIds } from "./Ids.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
@@ -125,7 +125,7 @@ export const makeResponses = Effect.gen(function* () {
     const copied = before?.isCopied === true ? transcriptItems(before.messages) : []
     const items = yield* Effect.fromResult(checkCalls([...copied, ...conversation.items]))
     const turn: AskedTurn = {
-      ...turnPlace(wanted),
+      ...turnTarget(wanted),
       isTemporary: body.store === false,
       instructions: typeof body.instructions === "string" ? [body.instructions] : [],
       developerBefore: before === null ? [] : developerIn(before.messages),
@@ -221,11 +221,11 @@ export const makeResponses = Effect.gen(function* () {
 
 const none: AskedTools = { tools: [], webSearch: false }
 
-const turnPlace = ({ before, target }: Wanted) => {
-  if (before === null) return target === null ? { system: null } : newConversationPlace(target)
+const turnTarget = ({ before, target }: Wanted) => {
+  if (before === null) return target === null ? { system: null } : newConversationTarget(target)
   const model = target?._tag === "Model" ? { provider: target.provider, model: target.model } : {}
-  const place = before.isCopied ? { assistantId: before.assistant.id } : { threadId: before.thread.id }
-  return { ...place, ...model, system: before.assistant.systemPrompt }
+  const conversation = before.isCopied ? { assistantId: before.assistant.id } : { threadId: before.thread.id }
+  return { ...conversation, ...model, system: before.assistant.systemPrompt }
 }
 
 const readFormat = ({ text }: ResponseBody): AskedTurn["format"] => text?.format ?? { type: "text" }

@@ -29,7 +29,7 @@ export const inBytes =
   (batch: ReadonlyArray<A>): Uint8Array =>
     encoder.encode(encode(batch))
 
-/** So many events become one piece of bytes at the most: a reader that is far behind costs one piece, not all that it missed. */
+/** The most events in one piece of bytes: a reader that is far behind needs the memory of one piece, and not of all that it missed. */
 const eventsAtOnce = 256
 
 interface Heartbeat<A> {

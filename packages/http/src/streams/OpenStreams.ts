@@ -21,7 +21,7 @@ class Count {
   private readonly byOwner = new Map<OwnerId, number>()
   private open = 0
 
-  /** An owner may have as many as are left for all others, so no owner takes the last slot. */
+  /** An owner may not have more streams than are still free, so no owner takes the last slot. */
   private hasSlot(owner: OwnerId, limit: number): boolean {
     return (this.byOwner.get(owner) ?? 0) < limit - this.open
   }

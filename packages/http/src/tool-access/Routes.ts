@@ -169,7 +169,7 @@ const callbackHandlers = HttpApiBuilder.group(
     return group.handleRaw(
       "callback",
       Effect.fnUntraced(function* ({ query, request }) {
-        // A look at the head uses up nothing.
+        // A HEAD request does not use up the code.
         if (request.method === "HEAD") return HttpServerResponse.empty()
         const { finish } = yield* installed
         const { code, error, iss, state } = query

@@ -13,7 +13,7 @@ const aboutContent = (fields: RawFields, { files }: RawBody): ReadonlyArray<Vali
     ? [problem(["content"], "missing", "The message has no content. Send text, a file, audio or a state.")]
     : []
 
-/** Who goes away at once reads no stream. */
+/** A message in the background is answered at once with 202, so it has no stream. */
 const aboutBackground = (fields: RawFields): ReadonlyArray<ValidationError> =>
   fields["background"] === true && fields["stream"] === true
     ? [problem(["background"], "value_error", "A message in the background has no stream. Send one of the two.")]
@@ -35,9 +35,9 @@ const rulesFor =
     ]
   }
 
-const ofStateless = new Set(["video_generation", "video_model_provider", "video_model_name", "video_config"])
+const statelessFields = new Set(["video_generation", "video_model_provider", "video_model_name", "video_config"])
 
-export const messageRules: BodyRules = rulesFor(ofStateless)
+export const messageRules: BodyRules = rulesFor(statelessFields)
 /** The question is there already. */
-export const regenerateRules: BodyRules = rulesFor(ofStateless, false)
+export const regenerateRules: BodyRules = rulesFor(statelessFields, false)
 export const statelessMessageRules: BodyRules = rulesFor(new Set())

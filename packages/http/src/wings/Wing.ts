@@ -36,7 +36,7 @@ export interface MessageWords {
   readonly own?: OwnFields
   /** The fields that ask the part for something; none where they are absent or say `off`. */
   readonly asked: (fields: RawFields) => ReadonlyArray<AskedField>
-  /** Fields that say how, and have no effect where `of` does not ask. */
+  /** Fields that say how. They have no effect unless the field that `of` names asks for the part. */
   readonly details?: { readonly of: string; readonly fields: ReadonlyArray<string> }
   /** What is asked for is done by a model, and not for a message that is only saved. */
   readonly needsModel?: boolean

@@ -96,7 +96,7 @@ export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout
   }
 }
 
-/** 409: something else is going on there. */
+/** 409: the request does not fit the present state of the record. */
 export class Conflict extends Schema.Error<Conflict>("Conflict")(
   { ...detail, run_id: Schema.optionalKey(Schema.String) },
   { httpApiStatus: 409, description: "The thread is busy, or the idempotency key was used for another request" }

@@ -40,13 +40,13 @@ export type GivenMessage = typeof GivenMessage.Type
 const Recorded = Schema.Struct({ name: Schema.String, arguments: Schema.String, output: Schema.String })
 
 /** A field of a record that is sent back. It is not read. */
-const ofRecord = Schema.optionalKey(Schema.Unknown)
+const recordField = Schema.optionalKey(Schema.Unknown)
 
 const record = {
-  case_id: ofRecord,
-  source: ofRecord,
-  created_at: ofRecord,
-  updated_at: ofRecord
+  case_id: recordField,
+  source: recordField,
+  created_at: recordField,
+  updated_at: recordField
 }
 
 const texts = {
@@ -91,15 +91,15 @@ export const EvalCasesImport = Schema.Struct({ cases: Schema.Array(GivenCase) })
 export const EvalCaseUpdate = Schema.Struct({
   ...record,
   ...texts,
-  assistant_id: ofRecord,
-  messages: ofRecord,
-  question: ofRecord,
-  tools: ofRecord,
-  tool_definitions: ofRecord,
-  instructions: ofRecord,
-  output_schema: ofRecord,
-  output_name: ofRecord,
-  system_one: ofRecord
+  assistant_id: recordField,
+  messages: recordField,
+  question: recordField,
+  tools: recordField,
+  tool_definitions: recordField,
+  instructions: recordField,
+  output_schema: recordField,
+  output_name: recordField,
+  system_one: recordField
 }).annotate({ identifier: "EvalCaseUpdate" })
 
 export const EvalCase = Schema.Struct({

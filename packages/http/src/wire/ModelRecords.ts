@@ -1,4 +1,4 @@
-/** Entries of the catalogue as the service answers with them. What is not known is null, and null is no promise. */
+/** Entries of the catalogue as the service answers with them. Null means not known, and neither yes nor no. */
 import { ModelType } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Fields.ts"

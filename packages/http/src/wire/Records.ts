@@ -96,7 +96,7 @@ export const Attachment = Schema.Struct({
   file_size_bytes: integer,
   summary: text,
   mime_type: text,
-  /** Good for a while, and without a key. */
+  /** A signed address, valid for a limited time; it needs no key. */
   url: Schema.String
 }).annotate({ identifier: "Attachment" })
 

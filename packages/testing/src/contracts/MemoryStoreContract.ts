@@ -688,19 +688,19 @@ const sourcesAfterRewind = Effect.fnUntraced(function* (keeps: boolean) {
   const [question, answer] = yield* storedMessages(threadId)
   if (question === undefined || answer === undefined) throw new Error("The thread is too short.")
   const source = ({ id }: { readonly id: MessageId }) => ({ threadId, runId: turn.runId, messageIds: [id] })
-  const [ofAnswer, ofQuestion] = [source(answer), source(question)]
-  const first = yield* sampleMemory(assistantId, { content: "One.", source: ofAnswer })
-  const second = yield* sampleMemory(assistantId, { content: "Two.", source: ofQuestion })
+  const [fromAnswer, fromQuestion] = [source(answer), source(question)]
+  const first = yield* sampleMemory(assistantId, { content: "One.", source: fromAnswer })
+  const second = yield* sampleMemory(assistantId, { content: "Two.", source: fromQuestion })
   yield* apply(assistantId, [toAdd(first), toAdd(second)])
-  yield* apply(assistantId, [toUpdate({ ...first, content: "Three.", source: ofQuestion, updatedAt: moment(2) })])
-  const copy = yield* sampleMemory(assistantId, { content: "two", source: ofAnswer })
+  yield* apply(assistantId, [toUpdate({ ...first, content: "Three.", source: fromQuestion, updatedAt: moment(2) })])
+  const copy = yield* sampleMemory(assistantId, { content: "two", source: fromAnswer })
   yield* apply(assistantId, [toAdd(copy)], { runId: turn.runId, orderedAt: moment(9) })
   const keptAs = keeps ? yield* newId(ThreadId) : null
   const cut = { threadId, keeps: 1, newest: answer.id, keptAs, at: moment(9), followUps: [], once: null }
   assert.deepStrictEqual(yield* runs.rewindThread(cut), { _tag: "Done" })
   const [changed, kept] = (yield* store.list(assistantId, null)).memories
-  assert.deepStrictEqual([changed?.source, kept?.source], [ofQuestion, ofQuestion])
-  const moved = keptAs === null ? null : { ...ofAnswer, threadId: keptAs }
+  assert.deepStrictEqual([changed?.source, kept?.source], [fromQuestion, fromQuestion])
+  const moved = keptAs === null ? null : { ...fromAnswer, threadId: keptAs }
   return { found: (yield* store.history(assistantId, first.id))[0]?.source, moved }
 })
 

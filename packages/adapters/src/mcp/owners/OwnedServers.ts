@@ -377,7 +377,7 @@ const Key = Schema.fromJsonString(Schema.Tuple([Schema.String, Schema.String]))
 const encodeKey = Schema.encodeSync(Key)
 const decodeKey = Schema.decodeSync(Key)
 
-/** A server that takes the tokens no more is one without access. */
+/** If the server refuses the stored tokens, the access counts as missing. */
 const withoutAccess = (error: AccessMissing | ServerUnreachable | StoreUnavailable) =>
   error._tag === "ServerUnreachable" && isUnauthorized(error.cause) ? new AccessMissing() : error
 
