@@ -19,7 +19,13 @@ const rooms: Readonly<Record<string, ReadonlyArray<string>>> = {
     "packages/core/test/turns/TurnParts.test.ts",
     "packages/core/test/turns/HostileProvider.test.ts",
     "packages/core/test/turns/FirstConversation.test.ts",
-    "packages/core/test/turns/Deltas.test.ts"
+    "packages/core/test/turns/Deltas.test.ts",
+    "packages/core/test/turns/Continuation.test.ts",
+    "packages/core/test/turns/Failures.test.ts",
+    "packages/core/test/turns/Following.test.ts",
+    "packages/core/test/turns/HostedTools.test.ts",
+    "packages/core/test/turns/ProviderChoice.test.ts",
+    "packages/core/test/turns/ToolRoundTrips.test.ts"
   ],
   "packages/core/src/voice/SpokenText.ts": ["packages/core/test/voice/SpokenText.test.ts"],
   "packages/core/src/web-search/Sources.ts": ["packages/core/test/web-search/Sources.test.ts"],

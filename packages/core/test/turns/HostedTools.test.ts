@@ -64,6 +64,25 @@ describe("a hosted tool", () => {
     { hosted: [echo] }
   )
 
+  story(
+    "gets an id of its own for each call, also when a model starts its ids again in each step",
+    [callTool("echo", { a: 1 }, "0"), callTool("echo", { a: 2 }, "0"), say("Done.")],
+    Effect.gen(function* () {
+      yield* send
+      const messages = (yield* ScriptedModel).requests[2]?.messages.slice(1) ?? []
+      const ids = messages.flatMap((message) =>
+        message.role === "assistant"
+          ? message.toolCalls.map(({ id }) => id)
+          : message.role === "tool"
+            ? [message.toolCallId]
+            : []
+      )
+      assert.deepStrictEqual(ids, ["0", "0", "0_2", "0_2"])
+      assert.deepStrictEqual(yield* resultsIn, ['{"a":1}', '{"a":2}'])
+    }),
+    { hosted: [echo] }
+  )
+
   const meeting = Deferred.makeUnsafe<void>()
   const other = Deferred.makeUnsafe<void>()
   story(
