@@ -79,6 +79,8 @@ export class AnswerReview {
   /** The answer is to be JSON. */
   private readonly isJson: boolean
   private tell: (text: string) => void = () => {}
+  /** The model was interrupted: the next answer goes on in the middle of a piece. */
+  private isInterrupted = false
 
   constructor(reviews: ReadonlyArray<BoundReview>, principal: typeof Principal.Service, isJson = false) {
     this.reviewers = reviews.map((review) => new Reviewer(review))
@@ -86,15 +88,21 @@ export class AnswerReview {
     this.isJson = isJson
   }
 
-  /** Begins a model's answer. What a failed one has left is dropped. */
+  /** Begins a model's answer. What a failed one has left is dropped, and what an interrupted one has left goes on. */
   begin(tell: (text: string) => void): void {
-    for (const reviewer of this.reviewers) reviewer.rest()
+    if (!this.isInterrupted) for (const reviewer of this.reviewers) reviewer.rest()
+    this.isInterrupted = false
     this.hasChanged = false
     this.tell = tell
   }
 
   /** The next text of the answer. */
   readonly add = (text: string): Effect.Effect<void> => this.passOn(0, text, false)
+
+  /** The model's answer goes on in its next call: what is held back waits for it. */
+  interrupt(): void {
+    this.isInterrupted = true
+  }
 
   /** The end of what belongs together: the end of the answer, or a call. */
   readonly endPiece: Effect.Effect<void> = Effect.suspend(() =>

@@ -173,7 +173,8 @@ export class ModelLoop extends Context.Service<
             conversationId: leg.lease.threadId
           })
           const begun = { promptTokens: prompt.promptTokens, ...(isLast && hasTools ? { isLast } : {}) }
-          const step: StepResult = yield* runStep(leg, chat, { review, begun }, request)
+          const isFinal = isLast && (isCounted || isSpent)
+          const step: StepResult = yield* runStep(leg, chat, { begun, isFinal, review }, request)
           if (review !== null && !(yield* review.goesOn)) {
             if (output !== null) yield* output.take(recordLeg(leg.log.events, counter), findTurn, true)
             return LegOutcome.Answered()
@@ -183,7 +184,6 @@ export class ModelLoop extends Context.Service<
             return yield* new OutputNotSupported({ kind: notKept })
           }
           if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
-          const isFinal = isLast && (isCounted || isSpent)
           if (isFinal) yield* answerCalls(leg, findTurn, step.calls, { clientTools: noTools, mayRun: false })
           if (isFinal || (step.calls.length === 0 && step.reason !== "continue")) {
             const isTaken =
@@ -208,13 +208,23 @@ export class ModelLoop extends Context.Service<
       const runStep = Effect.fnUntraced(function* (
         leg: Leg,
         chat: ChatDriver,
-        { begun, review }: { readonly begun: BegunStep; readonly review: AnswerReview | null },
+        {
+          begun,
+          isFinal,
+          review
+        }: {
+          readonly begun: BegunStep
+          readonly isFinal: boolean
+          readonly review: AnswerReview | null
+        },
         request: ChatRequest
       ): Effect.fn.Return<StepResult, ModelError | BudgetExceeded> {
         const { provider } = request
         const now = yield* millisNow
         const recorder =
-          review === null ? new StepRecorder(leg, provider, now) : new ReviewedStep(leg, provider, now, review)
+          review === null
+            ? new StepRecorder(leg, provider, now)
+            : new ReviewedStep(leg, provider, now, review, !isFinal)
         const begin = (at: number): void => {
           leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, ...begun, at }))
         }

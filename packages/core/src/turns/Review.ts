@@ -6,7 +6,8 @@ import type { Principal } from "../access/Principal.ts"
 export interface Review {
   /**
    * How much is held back. `sentence`: a piece ends with a sentence or a line. `whole`: a piece is all that a model writes until it calls a
-   * tool or ends. The pieces do not depend on how the provider splits its text.
+   * tool or ends. The pieces do not depend on how the provider splits its text, within a model call or over several: an answer that a provider
+   * interrupts is one text with what follows.
    */
   readonly by: "sentence" | "whole"
   readonly judge: (piece: ReviewedPiece) => Effect.Effect<Verdict, unknown, Principal>

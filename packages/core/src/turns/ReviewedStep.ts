@@ -13,10 +13,17 @@ export class ReviewedStep implements Listener {
   private readonly recorder: StepRecorder
   private readonly review: AnswerReview
   private readonly budget: Leg["budget"]
+  /** Whether the model is asked to go on when its answer was interrupted. */
+  private readonly mayGoOn: boolean
   private waiting: Array<ChatEvent> = []
+  private hasText = false
+  private hasCalled = false
+  /** The answer was interrupted: what is held back is told with what comes next. */
+  private goesOn = false
 
-  constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview) {
+  constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview, mayGoOn: boolean) {
     const { plan } = leg
+    this.mayGoOn = mayGoOn
     // What is heard counts for the budget, told or not, so it is counted here.
     const shown = { ...leg, budget: null, plan: { ...plan, thinking: { ...plan.thinking, excludeReasoning: true } } }
     this.recorder = new StepRecorder(shown, provider, now)
@@ -44,7 +51,7 @@ export class ReviewedStep implements Listener {
     Effect.andThen(
       Effect.andThen(
         this.take,
-        Effect.suspend(() => (this.review.ended === null ? this.review.endPiece : Effect.void))
+        Effect.suspend(() => (this.review.ended === null && !this.goesOn ? this.review.endPiece : Effect.void))
       ),
       Effect.sync(() => this.recorder.pause())
     )
@@ -55,7 +62,8 @@ export class ReviewedStep implements Listener {
   }
 
   end(at: number): StepResult {
-    return this.recorder.end(at)
+    const step = this.recorder.end(at)
+    return { ...step, spoke: step.spoke || (this.goesOn && this.hasText) }
   }
 
   private readonly take = Effect.suspend(() => {
@@ -74,10 +82,12 @@ export class ReviewedStep implements Listener {
     if (review.ended !== null) return Effect.void
     switch (event._tag) {
       case "TextDelta":
+        this.hasText ||= event.text !== ""
         return review.add(event.text)
       case "ToolCallStart":
         return Effect.andThen(review.endPiece, this.unlessEnded(record(event)))
       case "ToolCallReady": {
+        this.hasCalled = true
         const { arguments: written, name } = event.call
         const call = Effect.flatMap(review.reviewArguments(name, written), (passed) =>
           passed === null ? Effect.void : record({ ...event, call: { ...event.call, arguments: passed } })
@@ -87,6 +97,11 @@ export class ReviewedStep implements Listener {
       case "Finished": {
         // The provider's own record of the answer holds what the review has changed.
         const finish = Effect.suspend(() => record(review.hasChanged ? { ...event, providerData: null } : event))
+        if (event.reason === "continue" && this.mayGoOn && !this.hasCalled) {
+          this.goesOn = true
+          review.interrupt()
+          return finish
+        }
         return Effect.andThen(review.endPiece, this.unlessEnded(finish))
       }
       default:

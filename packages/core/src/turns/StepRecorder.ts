@@ -98,6 +98,7 @@ export class StepRecorder implements Listener {
         this.renamed.delete(event.call.id)
         this.calls.push(call)
         log.push((sequence) => ({ _tag: "ToolCallReady", sequence, call }))
+        this.separator = followsCall(log.events) ? stepSeparator : ""
         return
       }
       case "Usage":

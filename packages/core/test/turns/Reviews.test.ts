@@ -13,6 +13,7 @@ import type { ReviewedPiece, Review, Verdict } from "@colloquy/core/adapters"
 import {
   callTool,
   Crash,
+  fail,
   finish,
   gate,
   pause,
@@ -83,6 +84,61 @@ const turnWithEvents = Effect.fnUntraced(function* (request: Partial<TurnRequest
 })
 
 const ada = Effect.runSync(Principal.provide("ada")(Principal.use((principal) => Effect.succeed(principal))))
+
+describe("an answer that a provider interrupts", () => {
+  const interrupted = [say("The key is sk-"), finish("continue")]
+
+  for (const by of ["sentence", "whole"] as const) {
+    it.effect(`is one text with what follows, by ${by}`, () =>
+      withGuard(
+        [interrupted, [say("12"), finish("continue")], say("34 now. And sk-5.")],
+        { parts: [guard(change, { by })] },
+        Effect.gen(function* () {
+          const { events, turn } = yield* turnWithEvents()
+          assert.strictEqual(joinedText(events), "The key is [key] now. And [key].")
+          assert.deepStrictEqual(yield* transcript(turn.threadId), [
+            ["user", "COMPLETED", "Hi"],
+            ["assistant", "COMPLETED", "The key is [key] now. And [key]."]
+          ])
+        })
+      )
+    )
+  }
+
+  it.effect("is told as far as it came where no further call is permitted", () =>
+    withGuard(
+      [interrupted],
+      {},
+      Effect.gen(function* () {
+        const { events } = yield* turnWithEvents({ modelOptions: { maxSteps: 1 } })
+        assert.strictEqual(joinedText(events), "The key is sk-")
+      })
+    )
+  )
+
+  it.effect("is told nothing more when the next call fails", () =>
+    withGuard(
+      [interrupted, [say("12"), fail("auth")]],
+      {},
+      Effect.gen(function* () {
+        const { events } = yield* turnWithEvents()
+        assert.strictEqual(joinedText(events), "")
+        assert.strictEqual(terminalEvent(events)._tag, "RunFailed")
+      })
+    )
+  )
+
+  it.effect("has a blank line where a call stands in the middle of a step", () =>
+    withGuard(
+      [[say("The key is sk-"), callTool("weather", {}, "c1"), say("12.")]],
+      {},
+      Effect.gen(function* () {
+        const { events } = yield* turnWithEvents({ tools: [weather] })
+        assert.strictEqual(joinedText(events), "The key is sk-\n\n12.")
+      })
+    )
+  )
+})
 
 describe("the pieces of an answer", () => {
   const Deltas = Schema.Array(
