@@ -107,12 +107,11 @@ export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
     Layer.provideMerge(Threads.layer),
     Layer.provideMerge([Removals.layer, Copies.layer])
   ),
-  Erasures.layer.pipe(
+  Layer.merge(Erasures.layer, Conversations.layer.pipe(Layer.provideMerge(Rewinds.layer))).pipe(
     Layer.provideMerge(
       turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer]))
     )
   ),
-  Conversations.layer.pipe(Layer.provideMerge(Rewinds.layer)),
   Keys.layer,
   AuditLog.layer,
   Catalog.layer,

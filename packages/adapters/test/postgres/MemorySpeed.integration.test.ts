@@ -30,6 +30,10 @@ const kernelOver = (stores: Layer.Layer<InMemory.Stores, unknown>) =>
     Layer.fresh
   )
 
+/** The least time of three runs: other work of the machine rarely meets all of them. */
+const leastMillis = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.all([elapsedMillis(work), elapsedMillis(work), elapsedMillis(work)]), (times) => Math.min(...times))
+
 const elapsedMillis = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const start = performance.now()
@@ -58,7 +62,7 @@ onPostgres((url) => {
         const embedded = yield* Effect.provide(filled, yield* Layer.build(kernelOver(Pglite.layer())))
         // In turns, so that other work of the machine meets both.
         const times = yield* Effect.forEach(questions, (question) =>
-          Effect.all([elapsedMillis(onServer.search(question)), elapsedMillis(embedded.search(question))])
+          Effect.all([leastMillis(onServer.search(question)), leastMillis(embedded.search(question))])
         )
         const [there, here] = [median(times.map(([time]) => time)), median(times.map(([, time]) => time))]
         assert.isAtMost(here / there, 3, `a search takes ${here} and ${there} ms`)

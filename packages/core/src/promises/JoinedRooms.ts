@@ -25,6 +25,7 @@ export interface JoinedRooms {
 const ownFields: { readonly [Field in keyof Required<SendRequest>]: true } = {
   assistantId: true,
   assistantVersion: true,
+  background: true,
   busy: true,
   citations: true,
   content: true,

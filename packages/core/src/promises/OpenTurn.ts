@@ -195,7 +195,8 @@ export const turnCalls = <Services>(
     { background, ...request }: SendRequest & { readonly background?: boolean },
     options: SendOptions = {}
   ): Promise<Reply | BackgroundRun> {
-    const turn = await start({ ...request, stream: false }, options)
+    const waitsForNothing = background === true ? { background } : {}
+    const turn = await start({ ...request, stream: false, ...waitsForNothing }, options)
     if (background === true) {
       const { runId, threadId } = turn
       const { run } = await calls.run(() => turns.report(threadId, runId), {

@@ -18,10 +18,13 @@ import { RunStore } from "../runs/RunStore.ts"
 import { type Metadata, Thread, ThreadInSession, ThreadNotFound } from "../threads/Thread.ts"
 import { removeLater } from "./ScratchThreads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
-import { type ImportRefused, readImport } from "./Import.ts"
+import { type ImportRefused, readImport, rewriteImported } from "./Import.ts"
+import type { PartError } from "./RegisteredPart.ts"
 import { Rewinds } from "./Rewinds.ts"
+import { rewriteBy } from "./Rewriting.ts"
 import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { MessageNotFound, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
+import { TurnParts } from "./TurnParts.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 /** Messages of a conversation that happened elsewhere. */
@@ -78,118 +81,136 @@ export class Conversations extends Context.Service<
     /** A thread of messages that were said elsewhere. They are no runs and no usage. */
     readonly import: (
       request: ImportRequest
-    ) => Effect.Effect<Thread, AssistantNotFound | ImportRefused | IdempotencyConflict | StoreUnavailable, Principal>
+    ) => Effect.Effect<
+      Thread,
+      AssistantNotFound | ImportRefused | PartError | IdempotencyConflict | StoreUnavailable,
+      Principal
+    >
     /** A new thread with the messages up to and with one of this thread, which stays as it is. */
     readonly fork: (request: ForkRequest) => Effect.Effect<Thread, BranchError, Principal>
     /** Takes back everything after a message. */
     readonly rewind: (request: RewindRequest) => Effect.Effect<Rewound, BranchError, Principal>
   }
 >()("@colloquy/core/turns/Conversations") {
-  static readonly layer: Layer.Layer<Conversations, never, FollowUps | Rewinds | RunStore | ThreadStore> = Layer.effect(
-    Conversations,
-    Effect.gen(function* () {
-      const runs = yield* RunStore
-      const threads = yield* ThreadStore
-      const rewinds = yield* Rewinds
-      const followUps = yield* FollowUps
-      const counter = yield* TokenCounter
-      const { imports } = yield* TurnSettings
+  static readonly layer: Layer.Layer<Conversations, never, FollowUps | Rewinds | RunStore | ThreadStore | TurnParts> =
+    Layer.effect(
+      Conversations,
+      Effect.gen(function* () {
+        const runs = yield* RunStore
+        const threads = yield* ThreadStore
+        const rewinds = yield* Rewinds
+        const followUps = yield* FollowUps
+        const counter = yield* TokenCounter
+        const parts = yield* TurnParts
+        const { imports } = yield* TurnSettings
 
-      const locate = Effect.fnUntraced(function* (threadId: ThreadId, messageId: MessageId | null) {
-        const [found, thread] = yield* Effect.all([runs.locate(threadId, messageId), threads.get(threadId)])
-        if (Option.isNone(thread)) return yield* new ThreadNotFound({ threadId })
-        if (Option.isNone(found) && messageId !== null) return yield* new MessageNotFound({ messageId })
-        return { thread: thread.value, located: Option.getOrNull(found) }
-      })
+        /** No turn says which parts are concerned, so all of them rewrite. */
+        const importRewriting = (threadId: ThreadId, assistantId: AssistantId) => {
+          const text = rewriteBy(parts.all(), { kind: "message", threadId, assistantId })
+          const output = rewriteBy(parts.all(), { kind: "tool_output", threadId, assistantId })
+          return text === null || output === null ? null : { text, output }
+        }
 
-      const runsBehind = Effect.fnUntraced(function* (threadId: ThreadId, { count, message }: Located) {
-        const found = new Set<RunId>()
-        for (let before = count + 1; before > message.sequence + 1; before -= pageSize) {
-          for (const { runId, sequence } of yield* threads.messagesBefore(threadId, before, pageSize)) {
-            if (runId !== null && sequence > message.sequence) found.add(runId)
+        const locate = Effect.fnUntraced(function* (threadId: ThreadId, messageId: MessageId | null) {
+          const [found, thread] = yield* Effect.all([runs.locate(threadId, messageId), threads.get(threadId)])
+          if (Option.isNone(thread)) return yield* new ThreadNotFound({ threadId })
+          if (Option.isNone(found) && messageId !== null) return yield* new MessageNotFound({ messageId })
+          return { thread: thread.value, located: Option.getOrNull(found) }
+        })
+
+        const runsBehind = Effect.fnUntraced(function* (threadId: ThreadId, { count, message }: Located) {
+          const found = new Set<RunId>()
+          for (let before = count + 1; before > message.sequence + 1; before -= pageSize) {
+            for (const { runId, sequence } of yield* threads.messagesBefore(threadId, before, pageSize)) {
+              if (runId !== null && sequence > message.sequence) found.add(runId)
+            }
           }
-        }
-        return [...found]
-      })
-
-      const fork = Effect.fnUntraced(function* (request: ForkRequest) {
-        const { idempotency, threadId } = request
-        const answered = yield* answeredBefore(runs, idempotency, decodeThread)
-        if (answered !== undefined) return answered
-        const { located, thread: source } = yield* locate(threadId, request.messageId ?? null)
-        const now = new Date(yield* Clock.currentTimeMillis)
-        const createdAt = located === null || located.message.createdAt < now ? now : located.message.createdAt
-        const thread: Thread = {
-          id: yield* newId(ThreadId),
-          assistantId: source.assistantId,
-          metadata: request.metadata ?? null,
-          createdAt: now,
-          updatedAt: createdAt,
-          assistantVersion: source.assistantVersion,
-          ...(source.actingAssistantId === undefined ? {} : { actingAssistantId: source.actingAssistantId }),
-          ...(located === null ? {} : { forkedFrom: { threadId, messageId: located.message.id } })
-        }
-        const outcome = yield* runs.forkThread({
-          from: { threadId, keeps: located?.message.sequence ?? 0, newest: located?.newest ?? null },
-          thread,
-          once: keptAnswer(idempotency, encodeThread(thread))
+          return [...found]
         })
-        yield* acceptOutcome(threadId, outcome)
-        return thread
-      })
 
-      const rewind = Effect.fnUntraced(function* (request: RewindRequest) {
-        const { forget = false, idempotency, keep = true, messageId, threadId } = request
-        const answered = yield* answeredBefore(runs, idempotency, decodeRewound)
-        if (answered !== undefined) return answered
-        const { located, thread } = yield* locate(threadId, messageId)
-        if (located === null) return yield* new MessageNotFound({ messageId })
-        const isBehind = located.count > located.message.sequence
-        const keptAs = keep && isBehind ? yield* newId(ThreadId) : null
-        const rewound: Rewound = { thread, keptAs }
-        const forgotten =
-          forget && isBehind
-            ? yield* rewinds.followUps({
-                assistantId: thread.assistantId,
-                runIds: yield* runsBehind(threadId, located)
-              })
-            : []
-        const outcome = yield* runs.rewindThread({
-          threadId,
-          keeps: located.message.sequence,
-          newest: located.newest,
-          keptAs,
-          at: new Date(yield* Clock.currentTimeMillis),
-          followUps: forgotten,
-          once: keptAnswer(idempotency, encodeRewound(rewound))
-        })
-        yield* acceptOutcome(threadId, outcome)
-        if (forgotten.length > 0) followUps.wake()
-        return rewound
-      })
-
-      return Conversations.of({
-        import: tracedFn("Conversations.import")(function* (request: ImportRequest) {
-          const { assistantId, idempotency, metadata = null, scratch = false } = request
+        const fork = Effect.fnUntraced(function* (request: ForkRequest) {
+          const { idempotency, threadId } = request
           const answered = yield* answeredBefore(runs, idempotency, decodeThread)
           if (answered !== undefined) return answered
-          const at = new Date(yield* Clock.currentTimeMillis)
-          const id = yield* newId(ThreadId)
-          const messages = yield* readImport(request.messages, { threadId: id, at, counter, limits: imports })
-          const made: Thread = { id, assistantId, metadata, assistantVersion: null, createdAt: at, updatedAt: at }
-          const thread: Thread = scratch ? { ...made, scratch } : made
-          if (scratch) yield* removeLater(followUps, id, at)
-          const once = keptAnswer(idempotency, encodeThread(thread))
-          const outcome = yield* runs.importThread({ thread, messages, once })
-          if (outcome._tag === "Done") return thread
-          if (outcome._tag === "ThreadMissing") return yield* new AssistantNotFound({ assistantId })
-          return (yield* answeredBefore(runs, idempotency, decodeThread)) ?? (yield* new IdempotencyConflict())
-        }),
-        fork: (request) => again(fork(request)).pipe(traced("Conversations.fork")),
-        rewind: (request) => again(rewind(request)).pipe(traced("Conversations.rewind"))
+          const { located, thread: source } = yield* locate(threadId, request.messageId ?? null)
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const createdAt = located === null || located.message.createdAt < now ? now : located.message.createdAt
+          const thread: Thread = {
+            id: yield* newId(ThreadId),
+            assistantId: source.assistantId,
+            metadata: request.metadata ?? null,
+            createdAt: now,
+            updatedAt: createdAt,
+            assistantVersion: source.assistantVersion,
+            ...(source.actingAssistantId === undefined ? {} : { actingAssistantId: source.actingAssistantId }),
+            ...(located === null ? {} : { forkedFrom: { threadId, messageId: located.message.id } })
+          }
+          const outcome = yield* runs.forkThread({
+            from: { threadId, keeps: located?.message.sequence ?? 0, newest: located?.newest ?? null },
+            thread,
+            once: keptAnswer(idempotency, encodeThread(thread))
+          })
+          yield* acceptOutcome(threadId, outcome)
+          return thread
+        })
+
+        const rewind = Effect.fnUntraced(function* (request: RewindRequest) {
+          const { forget = false, idempotency, keep = true, messageId, threadId } = request
+          const answered = yield* answeredBefore(runs, idempotency, decodeRewound)
+          if (answered !== undefined) return answered
+          const { located, thread } = yield* locate(threadId, messageId)
+          if (located === null) return yield* new MessageNotFound({ messageId })
+          const isBehind = located.count > located.message.sequence
+          const keptAs = keep && isBehind ? yield* newId(ThreadId) : null
+          const rewound: Rewound = { thread, keptAs }
+          const forgotten =
+            forget && isBehind
+              ? yield* rewinds.followUps({
+                  assistantId: thread.assistantId,
+                  runIds: yield* runsBehind(threadId, located)
+                })
+              : []
+          const outcome = yield* runs.rewindThread({
+            threadId,
+            keeps: located.message.sequence,
+            newest: located.newest,
+            keptAs,
+            at: new Date(yield* Clock.currentTimeMillis),
+            followUps: forgotten,
+            once: keptAnswer(idempotency, encodeRewound(rewound))
+          })
+          yield* acceptOutcome(threadId, outcome)
+          if (forgotten.length > 0) followUps.wake()
+          return rewound
+        })
+
+        return Conversations.of({
+          import: tracedFn("Conversations.import")(function* (request: ImportRequest) {
+            const { assistantId, idempotency, metadata = null, scratch = false } = request
+            const answered = yield* answeredBefore(runs, idempotency, decodeThread)
+            if (answered !== undefined) return answered
+            const at = new Date(yield* Clock.currentTimeMillis)
+            const id = yield* newId(ThreadId)
+            const read = yield* readImport(request.messages, { threadId: id, at, counter, limits: imports })
+            const rewriting = importRewriting(id, assistantId)
+            const messages =
+              rewriting === null
+                ? read
+                : yield* Effect.forEach(read, (message) => rewriteImported(message, rewriting, counter))
+            const made: Thread = { id, assistantId, metadata, assistantVersion: null, createdAt: at, updatedAt: at }
+            const thread: Thread = scratch ? { ...made, scratch } : made
+            if (scratch) yield* removeLater(followUps, id, at)
+            const once = keptAnswer(idempotency, encodeThread(thread))
+            const outcome = yield* runs.importThread({ thread, messages, once })
+            if (outcome._tag === "Done") return thread
+            if (outcome._tag === "ThreadMissing") return yield* new AssistantNotFound({ assistantId })
+            return (yield* answeredBefore(runs, idempotency, decodeThread)) ?? (yield* new IdempotencyConflict())
+          }),
+          fork: (request) => again(fork(request)).pipe(traced("Conversations.fork")),
+          rewind: (request) => again(rewind(request)).pipe(traced("Conversations.rewind"))
+        })
       })
-    })
-  )
+    )
 }
 
 const pageSize = 500

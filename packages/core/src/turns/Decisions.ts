@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { AuditLog } from "../access/AuditLog.ts"
 import { Principal } from "../access/Principal.ts"
@@ -31,9 +32,11 @@ import { parentField } from "./ChildRuns.ts"
 import { expiryKind, ExpiryPayload } from "./Expiry.ts"
 import type { PlannedLeg } from "./Leg.ts"
 import { type AnsweredMeanwhile, type CallAnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
+import { rewriteBy } from "./Rewriting.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
 import { decodePlan } from "./TurnPlan.ts"
+import type { Rewrite } from "./TurnPart.ts"
 import type { DecisionsRequest } from "./TurnRequest.ts"
 
 type Failed = Exclude<CallAnswerError, AnsweredMeanwhile> | PlanError | RunNotFound | DecisionsRejected | AlreadyDecided
@@ -90,7 +93,37 @@ export class Decisions extends Context.Service<
             Effect.catchTag("RunNotFound", () => Effect.succeed([]))
           )
 
-        const check = Effect.fnUntraced(function* ({ asked, decisions, indexes }: Group, request: DecisionsRequest) {
+        /** What a person says is rewritten as a message is. */
+        const rewritten = Effect.fnUntraced(function* (
+          leg: PlannedLeg,
+          { assistantId, run }: AskedRun,
+          decisions: ReadonlyArray<CallDecision>
+        ) {
+          const rewrite = rewriteBy(leg.parts, { kind: "message", threadId: run.threadId, assistantId })
+          if (rewrite === null) return decisions
+          return yield* Effect.forEach(decisions, ({ arguments: args, reason, ...decision }) =>
+            Effect.map(
+              Effect.all([
+                args === undefined ? Effect.succeed(undefined) : rewriteArguments(rewrite, args),
+                reason === undefined ? Effect.succeed(undefined) : rewrite(reason)
+              ]),
+              ([own, why]): CallDecision => ({
+                ...decision,
+                ...(own === undefined ? {} : { arguments: own }),
+                ...(why === undefined ? {} : { reason: why })
+              })
+            )
+          )
+        })
+
+        const check = Effect.fnUntraced(function* (
+          { asked, decisions: given, indexes }: Group,
+          request: DecisionsRequest
+        ) {
+          const saysMore = given.some(({ arguments: args, reason }) => (args ?? reason) !== undefined)
+          const options = asked.run.id === request.runId ? request : {}
+          const planned = saysMore ? yield* calls.plan(asked, options) : null
+          const decisions = planned === null ? given : yield* rewritten(planned, asked, given)
           const now = new Date(yield* Clock.currentTimeMillis)
           const rejected = ({ problems }: DecisionsRejected) =>
             new DecisionsRejected({
@@ -100,11 +133,11 @@ export class Decisions extends Context.Service<
             error._tag === "DecisionsRejected" ? rejected(error) : error
           )
           const results = yield* Effect.fromResult(matched)
-          if (results.length === 0) return { asked, decisions, results, leg: null }
-          const leg = yield* calls.plan(asked, asked.run.id === request.runId ? request : {})
+          if (results.length === 0) return { asked, decisions: given, results, leg: null }
+          const leg = planned ?? (yield* calls.plan(asked, options))
           const problems = yield* argumentProblems(leg, asked, decisions)
           if (problems.length > 0) return yield* rejected(new DecisionsRejected({ problems }))
-          return { asked, decisions, results, leg }
+          return { asked, decisions: given, results, leg }
         })
 
         /** Reads the run again when another caller was faster, so that this caller learns what the first decision was. */
@@ -195,6 +228,25 @@ export class Decisions extends Context.Service<
       })
     )
 }
+
+type Rewritten<A> = Effect.Effect<A, Effect.Error<ReturnType<Rewrite>>, Principal>
+
+/** Each string in the arguments is a text of its own; names and other values stay. */
+const rewriteArguments = (rewrite: Rewrite, args: Schema.JsonObject): Rewritten<Schema.JsonObject> =>
+  Effect.map(
+    Effect.forEach(Object.entries(args), ([name, value]) =>
+      Effect.map(rewriteValue(rewrite, value), (own): [string, Schema.Json] => [name, own])
+    ),
+    (entries) => Object.fromEntries(entries)
+  )
+
+const rewriteValue = (rewrite: Rewrite, value: Schema.Json): Rewritten<Schema.Json> => {
+  if (typeof value === "string") return rewrite(value)
+  if (isList(value)) return Effect.forEach(value, (each) => rewriteValue(rewrite, each))
+  return typeof value === "object" && value !== null ? rewriteArguments(rewrite, value) : Effect.succeed(value)
+}
+
+const isList = (value: Schema.Json): value is Schema.JsonArray => Array.isArray(value)
 
 /** Whether a call of this run stays open after these decisions, which a client or a person has to answer. */
 const isOpenAfter = ({ open, run }: AskedRun, groups: ReadonlyArray<Group>): boolean => {

@@ -5,11 +5,13 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { Principal } from "../access/Principal.ts"
 import { MessageId, newId, type ThreadId } from "../primitives/Ids.ts"
 import { runYielding } from "../primitives/RunYielding.ts"
 import type { Steps } from "../primitives/Steps.ts"
 import type { NewMessage } from "../threads/Message.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
+import type { Rewrite } from "./TurnPart.ts"
 
 /** A message as a caller gives it. */
 export interface ImportedMessage {
@@ -233,7 +235,7 @@ function* converting(
     const id = ids[index]
     if (id === undefined) break
     const isOpen = results.size < calls.length
-    const text = (content ?? "") + calls.map((call) => call.name + call.arguments).join("")
+    const toolResults = calls.flatMap((call) => results.get(call.id) ?? [])
     messages.push({
       id,
       threadId,
@@ -244,9 +246,8 @@ function* converting(
       fault: null,
       stopReason: role === "user" || isOpen ? null : calls.length > 0 ? "tools" : "stop",
       toolCalls: calls,
-      toolResults: calls.flatMap((call) => results.get(call.id) ?? []),
-      steps:
-        calls.length === 0 ? [] : [{ text: content ?? "", toolCalls: calls, hostedResults: [], providerData: null }],
+      toolResults,
+      steps: importedSteps(content, calls),
       provider: null,
       model: null,
       assistant: null,
@@ -254,9 +255,43 @@ function* converting(
       metadata,
       supplements: null,
       imported: true,
-      tokens: counter.count(text) + [...results.values()].reduce((sum, { output }) => sum + counter.count(output), 0),
+      tokens: importedTokens(counter, content, calls, toolResults),
       createdAt: createdAt ?? at
     })
   }
   return messages
 }
+
+const importedSteps = (content: string | null, toolCalls: ReadonlyArray<ToolCall>): NewMessage["steps"] =>
+  toolCalls.length === 0 ? [] : [{ text: content ?? "", toolCalls, hostedResults: [], providerData: null }]
+
+const importedTokens = (
+  counter: TokenCounterPort,
+  content: string | null,
+  calls: ReadonlyArray<ToolCall>,
+  results: ReadonlyArray<ToolResult>
+): number =>
+  counter.count((content ?? "") + calls.map((call) => call.name + call.arguments).join("")) +
+  results.reduce((sum, { output }) => sum + counter.count(output), 0)
+
+/** How parts rewrite the texts of imported messages, and outputs of tools with the arguments of their calls. */
+interface ImportRewriting {
+  readonly text: Rewrite
+  readonly output: Rewrite
+}
+
+export const rewriteImported = Effect.fnUntraced(function* (
+  message: NewMessage,
+  { output, text }: ImportRewriting,
+  counter: TokenCounterPort
+): Effect.fn.Return<NewMessage, Effect.Error<ReturnType<Rewrite>>, Principal> {
+  const content = message.content === null ? null : yield* text(message.content)
+  const toolCalls = yield* Effect.forEach(message.toolCalls, (call) =>
+    Effect.map(output(call.arguments), (written) => ({ ...call, arguments: written }))
+  )
+  const toolResults = yield* Effect.forEach(message.toolResults, (result) =>
+    Effect.map(output(result.output), (written) => ({ ...result, output: written }))
+  )
+  const tokens = importedTokens(counter, content, toolCalls, toolResults)
+  return { ...message, content, toolCalls, toolResults, steps: importedSteps(content, toolCalls), tokens }
+})

@@ -57,6 +57,8 @@ export interface TurnRequest {
   readonly sendToModel?: boolean
   /** Whether the caller reads the events while they occur. A turn without a reader writes its log in larger pieces. */
   readonly stream?: boolean
+  /** True: the caller does not wait. The turn has started as soon as its message is stored, also while the thread is busy. */
+  readonly background?: boolean
   readonly metadata?: Metadata
   /** Stored in the message's metadata. It does not change the order of messages. */
   readonly customTimestamp?: string

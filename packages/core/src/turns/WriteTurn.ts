@@ -162,7 +162,7 @@ export class WriteTurn extends Context.Service<
               ? yield* queueSave({ lease, draft: turn.draft, saved: first }, begin.followUps)
               : yield* queue(firstLeg(turn, first, lease, makeBudget(turn, lease, reserved)))
             // A stream begins while the message waits, so that its reader knows the run and can cancel it. It then ends with the refusal.
-            if (request.stream !== true) yield* restore(begun)
+            if (request.stream !== true && request.background !== true) yield* restore(begun)
             return started
           }
         }

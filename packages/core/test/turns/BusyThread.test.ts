@@ -51,6 +51,20 @@ describe("two messages on one thread", () => {
   )
 
   story(
+    "enqueue: one in the background has started as soon as it is stored",
+    [[gate("1"), say("one")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* blocked("1")
+      const second = yield* turns.start({ content: "2", threadId, background: true })
+      assert.strictEqual((yield* turns.report(threadId, second.runId)).run.status, "QUEUED")
+      yield* (yield* ScriptedModel).release("1")
+      assert.strictEqual((yield* second.reply).content, "two")
+      assert.deepStrictEqual(yield* contents(threadId), ["1", "one", "2", "two"])
+    })
+  )
+
+  story(
     "enqueue: many are answered in their order of arrival, whoever waits in whichever process",
     [[gate("1"), say("a1")], ...[2, 4, 6, 8].map((n) => say(`a${n}`))],
     Effect.gen(function* () {

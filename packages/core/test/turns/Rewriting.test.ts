@@ -1,8 +1,19 @@
 /** Parts that rewrite: what they take away is neither stored nor read by another part, a tool or the model. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Assistants, Principal, type TurnPart, TurnParts, TurnRefused, type TurnRequest, Turns } from "@colloquy/core"
+import {
+  Assistants,
+  Conversations,
+  type DecisionsRequest,
+  Principal,
+  type TurnPart,
+  TurnParts,
+  TurnRefused,
+  type TurnRequest,
+  Turns
+} from "@colloquy/core"
 import { firstPage, type TextSource, type TurnCase } from "@colloquy/core/adapters"
-import { callTool, gate, say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
+import { tool } from "@colloquy/core/promises"
+import { callTool, callTools, gate, say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -363,5 +374,90 @@ describe("a content that `decide` gives", () => {
         'The part "two" gives a content for the message, but the part "one" gives one too.'
       )
     )
+  )
+})
+
+describe("texts of people beside messages", () => {
+  it.effect("an imported conversation is rewritten before it is stored: texts, arguments and outputs", () => {
+    const state = InMemory.makeState()
+    return withParts(
+      [say("Hello.")],
+      { state },
+      Effect.gen(function* () {
+        const { id: assistantId } = yield* Assistants.use((assistants) => assistants.create({ name: "A" }))
+        const call = { id: "c1", name: "look", arguments: '{"key":"sk-2"}' }
+        const { id: threadId } = yield* Conversations.use((conversations) =>
+          conversations.import({
+            assistantId,
+            messages: [
+              { role: "user", content: "My key is sk-1" },
+              { role: "assistant", content: "I look for sk-1", toolCalls: [call] },
+              { role: "tool", content: "found sk-3", toolCallId: "c1" },
+              { role: "assistant", content: "It is sk-4" }
+            ]
+          })
+        )
+        yield* send({ threadId })
+        assert.notMatch(textIn(state), secret)
+        assert.notMatch(yield* requestsAsText, secret)
+        assert.include(yield* requestsAsText, "found [key]")
+      })
+    )
+  })
+
+  it.effect("an import is refused if it cannot be rewritten, and nothing is stored", () =>
+    withParts(
+      [],
+      { parts: [guard(() => Effect.fail(new TurnRefused({ part: "guard", reason: "invalid", problems: [] })))] },
+      Effect.gen(function* () {
+        const { id: assistantId } = yield* Assistants.use((assistants) => assistants.create({ name: "A" }))
+        const refused = yield* Effect.flip(
+          Conversations.use((conversations) =>
+            conversations.import({ assistantId, messages: [{ role: "user", content: "Hi" }] })
+          )
+        )
+        assert.strictEqual(refused._tag, "TurnRefused")
+      })
+    )
+  )
+
+  it.effect(
+    "reasons and arguments of a decision are rewritten, and the same decision once more changes nothing",
+    () => {
+      const state = InMemory.makeState()
+      const ran: Array<unknown> = []
+      const pay = tool({
+        name: "pay",
+        description: "Pays",
+        parameters: { type: "object" },
+        needsApproval: true,
+        execute: (args) => {
+          ran.push(args)
+          return "done"
+        }
+      })
+      return withParts(
+        [callTools(["pay", {}, "c1"], ["pay", {}, "c2"]), say("Done.")],
+        { state, hosted: [pay] },
+        Effect.gen(function* () {
+          const { runId, threadId } = yield* send({})
+          const decide = (decisions: DecisionsRequest["decisions"]) =>
+            Turns.use((turns) => turns.decide({ threadId, runId, decisions }))
+          const approved = {
+            toolCallId: "c1",
+            decision: "approve" as const,
+            arguments: { order: "sk-1", deep: [{ note: "for sk-2" }], count: 3 }
+          }
+          yield* decide([approved])
+          yield* decide([approved])
+          yield* (yield* decide([{ toolCallId: "c2", decision: "reject", reason: "because of sk-3" }])).reply
+          assert.deepStrictEqual(ran, [{ order: "[key]", deep: [{ note: "for [key]" }], count: 3 }])
+          assert.notMatch(textIn(state), secret)
+          const asked = yield* requestsAsText
+          assert.notMatch(asked, secret)
+          assert.include(asked, "because of [key]")
+        })
+      )
+    }
   )
 })

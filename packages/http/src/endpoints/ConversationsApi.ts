@@ -92,7 +92,7 @@ export const ConversationsApi = HttpApiGroup.make("conversations")
       headers: IdempotencyHeader,
       payload: [ThreadImport, ImportLines],
       success: ThreadMade,
-      error: errors
+      error: turnErrors
     }).annotateMerge(
       described(
         "write",

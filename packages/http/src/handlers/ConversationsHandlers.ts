@@ -71,8 +71,9 @@ export const layer = HttpApiBuilder.group(
       const repeat = yield* readIdempotency(sent, () =>
         body.background === true ? { ...request, background: true } : request
       )
-      const started = turns.start({ ...request, ...repeat })
-      return body.background === true ? yield* accept(started) : yield* deliver(started, body.stream === true)
+      const background = body.background === true
+      const started = turns.start({ ...request, ...repeat, background })
+      return background ? yield* accept(started) : yield* deliver(started, body.stream === true)
     })
 
     return handlers

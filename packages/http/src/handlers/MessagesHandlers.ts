@@ -44,8 +44,9 @@ export const layer = HttpApiBuilder.group(
         return asked({ ...request, ...options }, files, value.background === true)
       })
       return Effect.flatMapEager(repeat, (idempotency) => {
-        const started = start({ ...request, ...idempotency }, files)
-        return value.background === true
+        const background = value.background === true
+        const started = start({ ...request, ...idempotency, background }, files)
+        return background
           ? accept(Effect.onError(started, () => discard))
           : deliver(started, value.stream === true, discard)
       })

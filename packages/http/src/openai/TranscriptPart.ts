@@ -127,7 +127,12 @@ const rewrittenItem = Effect.fnUntraced(function* (
   rewrite: Rewrite
 ): Effect.fn.Return<Item, Effect.Error<ReturnType<Rewrite>>, Principal> {
   if (item.role === "tool") return { ...item, output: yield* rewrite(item.output) }
-  if (item.role === "assistant") return { ...item, content: yield* rewrite(item.content) }
+  if (item.role === "assistant") {
+    const toolCalls = yield* Effect.forEach(item.toolCalls, (call) =>
+      Effect.map(rewrite(call.arguments), (text) => ({ ...call, arguments: text }))
+    )
+    return { ...item, content: yield* rewrite(item.content), toolCalls }
+  }
   const content: Array<(typeof item.content)[number]> = []
   for (const part of item.content) {
     content.push(part.type === "text" ? { ...part, text: yield* rewrite(part.text) } : part)
