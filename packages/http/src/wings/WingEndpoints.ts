@@ -29,9 +29,14 @@ export const served = <Id extends string, Groups extends HttpApiGroup.Constraint
 const withAddedGroups = <Described extends HttpApi.Constraint>(
   added: HttpApi.Constraint,
   described: Described
-): Described =>
+): Described => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  (described as unknown as HttpApi.Top).addHttpApi(added as HttpApi.Top) as unknown as Described
+  const [all, more] = [described as unknown as HttpApi.Top, added as HttpApi.Top]
+  const twice = Object.keys(more.groups).find((name) => name in all.groups)
+  if (twice !== undefined) throw new Error(`The API has a group "${twice}" of endpoints already. Rename yours.`)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return all.addHttpApi(more) as unknown as Described
+}
 
 type FileServices = Etag.Generator | FileSystem.FileSystem | HttpPlatform.HttpPlatform | Path.Path
 

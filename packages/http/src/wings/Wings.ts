@@ -13,6 +13,7 @@ import { Links, type UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
 import type { BodyPath } from "../wire/ErrorStatus.ts"
 import { isRecord } from "../wire/Json.ts"
+import { StatelessMessageBody } from "../wire/MessageBody.ts"
 import { answersWing } from "./AnswersWing.ts"
 import { citationsWing } from "./CitationsWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
@@ -66,20 +67,54 @@ export class Wings extends Context.Service<
   static readonly layer = (added: ReadonlyArray<Wing>): Layer.Layer<Wings, never, Links> =>
     Layer.effect(
       Wings,
-      Effect.map(Links, ({ url }) => makeWings(withoutClashes([...ownWings, ...added]), url))
+      Effect.gen(function* () {
+        const { url } = yield* Links
+        const context = yield* Effect.context<never>()
+        const tell: TellFault = (said, fault) => void Effect.runForkWith(context)(Effect.logError(said, fault))
+        return makeWings([...ownWings, ...withoutClashes(added).map((wing) => shielded(wing, tell))], url)
+      })
     )
 }
 
+type TellFault = (said: string, fault: unknown) => void
+
+/**
+ * A host's wing adds fields and takes none of the API. What its code cannot show is left out, with a line in the server's log: a conversation
+ * can be read all the same.
+ */
+const shielded = (wing: Wing, tell: TellFault): Wing => {
+  const { event, fields, part } = wing
+  const shown = <A>(what: string, show: () => A, instead: A): A => {
+    try {
+      return show()
+    } catch (fault) {
+      tell(`The wing of the part "${part}" could not show ${what}`, fault)
+      return instead
+    }
+  }
+  return {
+    ...wing,
+    ...(fields === undefined
+      ? {}
+      : { fields: (kept, urlOf) => ({ added: shown("its fields", () => fields(kept, urlOf).added ?? {}, {}) }) }),
+    ...(event === undefined
+      ? {}
+      : { event: (told, urlOf) => shown("its event", () => event(told, urlOf), { type: told.type }) })
+  }
+}
+
 /** A fault of the host's program, told when the routes are made. */
-const withoutClashes = (wings: ReadonlyArray<Wing>): ReadonlyArray<Wing> => {
-  const taken = new Set<string>()
-  for (const { message, part } of wings) {
+const withoutClashes = (added: ReadonlyArray<Wing>): ReadonlyArray<Wing> => {
+  const taken = new Set(ownWings.map(({ part }) => `part ${part}`))
+  for (const { message, part } of added) {
+    const known = Object.keys(message?.own ?? {}).find((field) => field in StatelessMessageBody.fields)
+    if (known !== undefined) throw new Error(`Messages of the API have the field "${known}" already. Rename yours.`)
     const names = [`part ${part}`, ...Object.keys(message?.own ?? {}).map((field) => `field "${field}"`)]
     const twice = names.find((name) => taken.has(name))
     if (twice !== undefined) throw new Error(`Two wings have the ${twice} of messages. Rename one.`)
     for (const name of names) taken.add(name)
   }
-  return wings
+  return added
 }
 
 export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wings.Service => {

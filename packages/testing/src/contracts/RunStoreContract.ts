@@ -81,8 +81,9 @@ const reading = (test: ContractTest): void => {
 
   test.withCapability("signals")("MUST report changes of a run, and requests to cancel", function* () {
     const runs = yield* RunStore
-    const { id } = yield* openThread
-    const told = yield* Effect.forEach([false, true], (cancel) => {
+    for (const cancel of [false, true]) {
+      // A thread for each: the last change of the first may be interrupted before its run is settled.
+      const { id } = yield* openThread
       const mine = new Set<RunId>()
       const makeChange = Effect.gen(function* () {
         const turn = yield* startTurn(id)
@@ -91,15 +92,9 @@ const reading = (test: ContractTest): void => {
         yield* settleTurn(turn)
       })
       const signal = Stream.filter(runChanges(runs), (each) => mine.has(each.runId) && each.cancel === cancel)
-      return Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
-    })
-    assert.deepStrictEqual(
-      told.map((each) => Option.getOrThrow(each)).map(({ cancel, threadId }) => ({ cancel, threadId })),
-      [
-        { cancel: false, threadId: id },
-        { cancel: true, threadId: id }
-      ]
-    )
+      const told = yield* Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
+      assert.deepInclude(Option.getOrThrow(told), { cancel, threadId: id })
+    }
   })
 }
 
