@@ -31,7 +31,9 @@ const withAddedGroups = <Described extends HttpApi.Constraint>(
   described: Described
 ): Described => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const [all, more] = [described as unknown as HttpApi.Top, added as HttpApi.Top]
+  const all = described as unknown as HttpApi.Top
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const more = added as HttpApi.Top
   const twice = Object.keys(more.groups).find((name) => name in all.groups)
   if (twice !== undefined) throw new Error(`The API has a group "${twice}" of endpoints already. Rename yours.`)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
