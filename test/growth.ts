@@ -5,28 +5,23 @@
  * fails at every length.
  */
 import { assert } from "@effect/vitest"
+import { usedByThread } from "./processorTime.ts"
 
-/** The most by which the time may grow when the text is twice as long: more than twice, because long texts leave the caches; a square is four times. */
-const most = 2.6
+/** The most by which the time may grow when the text is twice as long. */
+const most = 2.3
 
 /** A shorter time is noise, because the kernel tells the time of a thread every millisecond or so; then a longer text is measured. In milliseconds. */
 const shortest = 5
 const rounds = 6
 const lengths = 4
 
-/** The milliseconds of a processor that this thread has used. */
-const usedTime = (): number => {
-  const { system, user } = process.threadCpuUsage()
-  return (system + user) / 1000
-}
-
 const timed = async (work: () => unknown): Promise<number> => {
-  const before = usedTime()
+  const before = usedByThread()
   await work()
-  return usedTime() - before
+  return usedByThread() - before
 }
 
-/** Fails if doubling the length makes the work more than 2.6 times as long, or if a text takes more than `atMost` milliseconds. What is too fast at `longest` to be measured is in line. */
+/** Fails if doubling the length makes the work more than 2.3 times as long, or if a text takes more than `atMost` milliseconds. What is too fast at `longest` to be measured is in line. */
 export const growsInLine = async (
   make: (length: number) => string,
   from: number,

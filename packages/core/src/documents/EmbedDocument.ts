@@ -25,7 +25,7 @@ interface Target extends EmbeddingTarget {
 }
 
 /** `vectors` null: the text is found by its words alone. `unpaid` is the reason when that is so for lack of credit. */
-export interface Embedded {
+interface Embedded {
   readonly vectors: IndexedDocument["vectors"]
   readonly unpaid: string | null
 }

@@ -26,14 +26,14 @@ import type { Attempt, IndexingOutcome } from "./DocumentStore.ts"
 import { DocumentTrace, indexKind, searchScope } from "./DocumentWork.ts"
 import { makeDocumentEmbedding } from "./EmbedDocument.ts"
 import { fileTypeForExtension } from "./FileType.ts"
-import { makeIndexingRecord } from "./IndexingRecord.ts"
+import { type IndexingRecord, makeIndexingRecord } from "./IndexingRecord.ts"
 import { mediaKindFromType } from "./Media.ts"
 import { type TextCutting, TextExtractor } from "./TextExtractor.ts"
 
 export const makeIndexWorker = Effect.gen(function* () {
   const { attempts } = yield* DocumentSettings
   const record = yield* makeIndexingRecord
-  const attempted = yield* makeAttempt
+  const attempted = yield* makeAttempt(record)
   return typedWorker({
     kind: indexKind,
     payload: DocumentTrace,
@@ -66,10 +66,9 @@ export const makeIndexWorker = Effect.gen(function* () {
 
 // ------ one attempt
 
-const makeAttempt = Effect.gen(function* () {
+const makeAttempt = Effect.fnUntraced(function* (record: IndexingRecord) {
   const { embeddingWait } = yield* DocumentSettings
   const index = yield* ChunkIndex
-  const record = yield* makeIndexingRecord
   const readChunks = yield* makeReading
   const embed = yield* makeDocumentEmbedding
 

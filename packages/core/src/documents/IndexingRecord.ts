@@ -88,3 +88,4 @@ export const makeIndexingRecord = Effect.gen(function* () {
     )
   }
 })
+export type IndexingRecord = Effect.Success<typeof makeIndexingRecord>

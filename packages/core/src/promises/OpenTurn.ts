@@ -192,12 +192,11 @@ export const turnCalls = <Services>(
   ): Promise<BackgroundRun>
   async function send(request: SendRequest, options?: SendOptions): Promise<Reply>
   async function send(
-    { background, ...request }: SendRequest & { readonly background?: boolean },
+    { background = false, ...request }: SendRequest,
     options: SendOptions = {}
   ): Promise<Reply | BackgroundRun> {
-    const waitsForNothing = background === true ? { background } : {}
-    const turn = await start({ ...request, stream: false, ...waitsForNothing }, options)
-    if (background === true) {
+    const turn = await start({ ...request, stream: false, background }, options)
+    if (background) {
       const { runId, threadId } = turn
       const { run } = await calls.run(() => turns.report(threadId, runId), {
         ...bound,

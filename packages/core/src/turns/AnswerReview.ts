@@ -32,6 +32,10 @@ class Reviewer {
     return this.passed
   }
 
+  get isHolding(): boolean {
+    return this.held !== ""
+  }
+
   pass(text: string): void {
     this.passed += text
   }
@@ -104,9 +108,14 @@ export class AnswerReview {
     this.isInterrupted = true
   }
 
-  /** The end of what belongs together: the end of the answer, or a call. */
+  /** Whether a text waits to be reviewed. */
+  get holds(): boolean {
+    return this.reviewers.some(({ isHolding }) => isHolding)
+  }
+
+  /** The end of what belongs together: the end of the answer, or a call. An interruption is none. */
   readonly endPiece: Effect.Effect<void> = Effect.suspend(() =>
-    this.ended === null ? this.passOn(0, "", true) : Effect.void
+    this.ended === null && !this.isInterrupted ? this.passOn(0, "", true) : Effect.void
   )
 
   /** Reviews an answer that came at once. Returns what is told of it. */

@@ -4,8 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Principal } from "../access/Principal.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, newId, type ThreadId } from "../primitives/Ids.ts"
 import { runYielding } from "../primitives/RunYielding.ts"
 import type { Steps } from "../primitives/Steps.ts"

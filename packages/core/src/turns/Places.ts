@@ -64,24 +64,23 @@ export class Places extends Context.Service<
         places.set(placeKey(place.thread.id, ownerId), { ...place, decidedOn: place.revision }, placeSize(place))
       }
 
-      const store = <E>(
-        place: Place,
-        write: (restore: Restore) => Effect.Effect<StartedTurn, E, Principal>
-      ): Effect.Effect<StartedTurn, E | AssistantNotFound | StoreUnavailable, Principal> =>
-        Effect.uninterruptibleMask((restore) => {
-          const written = Effect.flatMapEager(records.storeNew(place), () => write(restore))
-          const kept = Principal.use(({ ownerId }) =>
-            Effect.map(written, (turn) => {
-              keep(place, ownerId)
-              return turn
-            })
-          )
-          if (!place.isNewThread) return kept
-          return kept.pipe(
-            Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : records.removeNew(place))),
-            Effect.onError(() => records.removeNew(place))
-          )
-        })
+      const storeAt =
+        (place: Place): StoreAtPlace =>
+        (write) =>
+          Effect.uninterruptibleMask((restore) => {
+            const written = Effect.flatMapEager(records.storeNew(place), () => write(restore))
+            const kept = Principal.use(({ ownerId }) =>
+              Effect.map(written, (turn) => {
+                keep(place, ownerId)
+                return turn
+              })
+            )
+            if (!place.isNewThread) return kept
+            return kept.pipe(
+              Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : records.removeNew(place))),
+              Effect.onError(() => records.removeNew(place))
+            )
+          })
 
       /** A place that was read just now is not compared. If a store finds it outdated all the same, the thread has changed meanwhile. */
       const useAnew = Effect.fnUntraced(function* (
@@ -90,7 +89,7 @@ export class Places extends Context.Service<
       ): Effect.fn.Return<StartedTurn, StartError, Principal> {
         const place = yield* records.find(request)
         return yield* Effect.catchTag(
-          rest(place, (write) => store(place, write)),
+          rest(place, storeAt(place)),
           "PlaceOutdated",
           () => new ThreadChanged({ threadId: place.thread.id })
         )
@@ -100,7 +99,7 @@ export class Places extends Context.Service<
         let isDecided = false
         const turn = rest(known, (write) => {
           isDecided = true
-          return store(known, write)
+          return storeAt(known)(write)
         })
         return Effect.catch(turn, (error) => {
           places.delete(placeKey(known.thread.id, ownerId))

@@ -16,10 +16,7 @@ export class ReviewedStep implements Listener {
   /** Whether the model is asked to go on when its answer was interrupted. */
   private readonly mayGoOn: boolean
   private waiting: Array<ChatEvent> = []
-  private hasText = false
   private hasCalled = false
-  /** The answer was interrupted: what is held back is told with what comes next. */
-  private goesOn = false
 
   constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview, mayGoOn: boolean) {
     const { plan } = leg
@@ -51,7 +48,7 @@ export class ReviewedStep implements Listener {
     Effect.andThen(
       Effect.andThen(
         this.take,
-        Effect.suspend(() => (this.review.ended === null && !this.goesOn ? this.review.endPiece : Effect.void))
+        Effect.suspend(() => (this.review.ended === null ? this.review.endPiece : Effect.void))
       ),
       Effect.sync(() => this.recorder.pause())
     )
@@ -63,7 +60,7 @@ export class ReviewedStep implements Listener {
 
   end(at: number): StepResult {
     const step = this.recorder.end(at)
-    return { ...step, spoke: step.spoke || (this.goesOn && this.hasText) }
+    return { ...step, spoke: step.spoke || this.review.holds }
   }
 
   private readonly take = Effect.suspend(() => {
@@ -82,7 +79,6 @@ export class ReviewedStep implements Listener {
     if (review.ended !== null) return Effect.void
     switch (event._tag) {
       case "TextDelta":
-        this.hasText ||= event.text !== ""
         return review.add(event.text)
       case "ToolCallStart":
         return Effect.andThen(review.endPiece, this.unlessEnded(record(event)))
@@ -98,7 +94,6 @@ export class ReviewedStep implements Listener {
         // The provider's own record of the answer holds what the review has changed.
         const finish = Effect.suspend(() => record(review.hasChanged ? { ...event, providerData: null } : event))
         if (event.reason === "continue" && this.mayGoOn && !this.hasCalled) {
-          this.goesOn = true
           review.interrupt()
           return finish
         }

@@ -107,9 +107,10 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
 const withoutClashes = (added: ReadonlyArray<Wing>): ReadonlyArray<Wing> => {
   const taken = new Set(ownWings.map(({ part }) => `part ${part}`))
   for (const { message, part } of added) {
-    const known = Object.keys(message?.own ?? {}).find((field) => field in StatelessMessageBody.fields)
+    const fields = Object.keys(message?.own ?? {})
+    const known = fields.find((field) => field in StatelessMessageBody.fields)
     if (known !== undefined) throw new Error(`Messages of the API have the field "${known}" already. Rename yours.`)
-    const names = [`part ${part}`, ...Object.keys(message?.own ?? {}).map((field) => `field "${field}"`)]
+    const names = [`part ${part}`, ...fields.map((field) => `field "${field}"`)]
     const twice = names.find((name) => taken.has(name))
     if (twice !== undefined) throw new Error(`Two wings have the ${twice} of messages. Rename one.`)
     for (const name of names) taken.add(name)
