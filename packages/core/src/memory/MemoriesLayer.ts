@@ -248,9 +248,9 @@ export const memoriesLayer: Layer.Layer<
         return { imported, skipped: outcomes.length - imported }
       }),
       operation: tracedFn("Memories.operation")(function* (id: RunId) {
-        const [followUp, applied] = yield* Effect.all([followUps.find(learnKind, id), store.applied(id)], {
-          concurrency: 2
-        })
+        // In this order: a follow-up that has ended has stored its changes before.
+        const followUp = yield* followUps.find(learnKind, id)
+        const applied = yield* store.applied(id)
         return learningOperation(id, Option.getOrNull(followUp), Option.getOrNull(applied))
       })
     })

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { type Beat, expect, fail, gate, say, type ScriptStep, ScriptedModel, type TestKernel } from "@colloquy/testing"
 import { Assistants, Billing, Principal, type RunId, Turns } from "@colloquy/core"
-import { type ChatRequest, firstPage } from "@colloquy/core/adapters"
+import { type ChatRequest, firstPage, FollowUpStore } from "@colloquy/core/adapters"
 import { Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -75,6 +75,36 @@ describe("learning", () => {
       assert.deepStrictEqual(days.map(({ purpose }) => purpose).toSorted(), ["chat", "memory"])
     })
   )
+
+  it.effect("that ends while its operation is read is told with its changes: those are read after its end", () => {
+    const state = InMemory.makeState()
+    const read: Array<string> = []
+    const followUps = FollowUpStore.useSync((store) => ({
+      ...store,
+      find: (kind: string, key: string) =>
+        Effect.tap(Effect.andThen(Effect.yieldNow, store.find(kind, key)), () =>
+          Effect.sync(() => read.push("follow-up"))
+        )
+    }))
+    const memories = MemoryStore.useSync((store) => ({
+      ...store,
+      applied: (runId: RunId) =>
+        Effect.suspend(() => {
+          read.push("changes")
+          return store.applied(runId)
+        })
+    }))
+    const stores = Layer.mergeAll(Layer.effect(FollowUpStore, followUps), Layer.effect(MemoryStore, memories)).pipe(
+      Layer.provideMerge(InMemory.layerFrom(state))
+    )
+    return Effect.gen(function* () {
+      const reply = yield* tell("I live in Oslo.")
+      read.length = 0
+      const operation = yield* memoryOperation(reply)
+      assert.deepStrictEqual([operation.status, operation.changes.length], ["COMPLETED", 1])
+      assert.deepStrictEqual(read, ["follow-up", "changes"])
+    }).pipe(Principal.provide("ada"), Effect.provide([memoryKernel(learns("Nice.", oslo), state, { stores }), quiet]))
+  })
 
   test(
     "corrects what changed, keeps what it was, and forgets what the user wants forgotten",
