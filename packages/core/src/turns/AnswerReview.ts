@@ -4,12 +4,14 @@
  */
 import * as Effect from "effect/Effect"
 import { Principal } from "../access/Principal.ts"
+import type { ProviderData } from "../models/ChatRequest.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { withoutEscapes } from "./JsonEscapes.ts"
 import { missingGuard } from "./Rewriting.ts"
 import { type BoundReview, ReviewFailed, ReviewStopped } from "./ReviewVerdict.ts"
 import type { Review, Verdict } from "./Review.ts"
+import type { StepEnded, TurnEvent } from "./TurnEvent.ts"
 
 /** How a review has ended the answer. */
 export type ReviewEnd = ReviewStopped | ReviewFailed | { readonly _tag: "Replaced" }
@@ -76,7 +78,7 @@ const isSpace = (character: string): boolean => character === " " || character =
 
 export class AnswerReview {
   ended: ReviewEnd | null = null
-  /** Whether anything was changed or withheld since `begin`. */
+  /** Whether anything of the answer was changed or withheld, in its model call or in the interrupted ones before it. */
   hasChanged = false
   private readonly reviewers: ReadonlyArray<Reviewer>
   private readonly principal: typeof Principal.Service
@@ -85,6 +87,11 @@ export class AnswerReview {
   private tell: (text: string) => void = () => {}
   /** The model was interrupted: the next answer goes on in the middle of a piece. */
   private isInterrupted = false
+  /**
+   * The ends of the interrupted model calls of one answer, with what the provider keeps of them, by their sequences. Some of it may not be
+   * reviewed yet, so it is neither logged nor stored: only the next model call reads it.
+   */
+  private readonly kept = new Map<number, StepEnded>()
 
   constructor(reviews: ReadonlyArray<BoundReview>, principal: typeof Principal.Service, isJson = false) {
     this.reviewers = reviews.map((review) => new Reviewer(review))
@@ -94,9 +101,12 @@ export class AnswerReview {
 
   /** Begins a model's answer. What a failed one has left is dropped, and what an interrupted one has left goes on. */
   begin(tell: (text: string) => void): void {
-    if (!this.isInterrupted) for (const reviewer of this.reviewers) reviewer.rest()
+    if (!this.isInterrupted) {
+      for (const reviewer of this.reviewers) reviewer.rest()
+      this.kept.clear()
+      this.hasChanged = false
+    }
     this.isInterrupted = false
-    this.hasChanged = false
     this.tell = tell
   }
 
@@ -106,6 +116,24 @@ export class AnswerReview {
   /** The model's answer goes on in its next call: what is held back waits for it. */
   interrupt(): void {
     this.isInterrupted = true
+  }
+
+  /** Keeps what the provider wants back of an interrupted model call. Once anything was changed, the next call gets the reviewed text alone. */
+  keep(ended: StepEnded, providerData: ProviderData | null): void {
+    if (this.hasChanged) this.kept.clear()
+    else if (providerData !== null) this.kept.set(ended.sequence, { ...ended, providerData })
+  }
+
+  /** The log as the next model call reads it. */
+  withKept(events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> {
+    return this.kept.size === 0 ? events : events.map((event) => this.kept.get(event.sequence) ?? event)
+  }
+
+  /** The answer is complete. Returns the ends that the log may have now: all of them, or none if the review has changed a word. */
+  takeKept(): ReadonlyArray<StepEnded> {
+    const kept = this.hasChanged ? [] : [...this.kept.values()]
+    this.kept.clear()
+    return kept
   }
 
   /** Whether a text waits to be reviewed. */

@@ -137,7 +137,8 @@ export class ModelLoop extends Context.Service<
           const isLast = round >= rounds || isSpent
           // The wanted call is made once: wanted again, it would never end. A model that is to call nothing is told so each time.
           const wanted = (round === 0 && leg.number === 0) || toolChoice === "none" ? toolChoice : "auto"
-          const recorded = round === 0 && !goesOn ? null : recordLeg(leg.log.events, counter)
+          const log = review === null ? leg.log.events : review.withKept(leg.log.events)
+          const recorded = round === 0 && !goesOn ? null : recordLeg(log, counter)
           const prompt = yield* Effect.fromResult(
             assemble({
               preamble,

@@ -148,7 +148,8 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     }
     try {
       review = part.review?.(plan, turn) ?? null
-      return { by: review?.by === "sentence" ? "sentence" : "whole", judge }
+      if (review !== null && !pieceEnds.has(review.by)) throw unknownPieces(name, review.by)
+      return { by: review?.by ?? "whole", judge }
     } catch (fault) {
       return { by: "whole", judge: () => withheld(Cause.die(fault)) }
     }
@@ -260,6 +261,11 @@ const checkVerdict = Schema.decodeEffect(
     Schema.Struct({ _tag: Schema.Literal("Replace"), text: Schema.String })
   ])
 )
+
+const pieceEnds: ReadonlySet<unknown> = new Set<Review["by"]>(["sentence", "whole"])
+
+const unknownPieces = (part: string, by: unknown) =>
+  new TypeError(`The part "${part}" reviews by "${String(by)}". It must be "sentence" or "whole".`)
 
 const noText = (part: string) => new TypeError(`The part "${part}" rewrote a text to something that is no text`)
 

@@ -7,7 +7,7 @@ export interface Review {
   /**
    * How much is held back. `sentence`: a piece ends with a sentence or a line. `whole`: a piece is all that a model writes until it calls a
    * tool or ends. The pieces do not depend on how the provider splits its text, within a model call or over several: an answer that a provider
-   * interrupts is one text with what follows.
+   * interrupts is one text with what follows. A value that is neither ends the run as `review_failed`.
    */
   readonly by: "sentence" | "whole"
   readonly judge: (piece: ReviewedPiece) => Effect.Effect<Verdict, unknown, Principal>
@@ -18,7 +18,7 @@ export interface ReviewedPiece {
   readonly text: string
   /** What this part has let pass before, in this leg. */
   readonly before: string
-  /** The tool whose arguments (JSON) `text` is. Null: `text` is what the reader sees. */
+  /** The tool whose arguments (JSON) `text` is; the call is told when they have passed. Null: `text` is what the reader sees. */
   readonly tool: string | null
 }
 

@@ -1,10 +1,13 @@
 /**
  * Listens to one model call whose answer is reviewed, in place of `StepRecorder`. Events wait here until the review has let them pass, in
- * their order; the next ones of the provider wait meanwhile. Reasoning is not shown, because nobody has reviewed it.
+ * their order; the next ones of the provider wait meanwhile. A call is told with its start when its arguments are reviewed, so nobody sees a
+ * call that the review does not let pass. Reasoning is not shown, because nobody has reviewed it.
  */
 import * as Effect from "effect/Effect"
 import type { ChatEvent } from "../models/ChatEvent.ts"
 import type { Listener } from "../models/ChatModel.ts"
+import type { ProviderData } from "../models/ChatRequest.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
 import type { AnswerReview } from "./AnswerReview.ts"
 import type { Leg } from "./Leg.ts"
 import { StepRecorder, type StepResult } from "./StepRecorder.ts"
@@ -12,14 +15,23 @@ import { StepRecorder, type StepResult } from "./StepRecorder.ts"
 export class ReviewedStep implements Listener {
   private readonly recorder: StepRecorder
   private readonly review: AnswerReview
+  private readonly log: Leg["log"]
+  private readonly provider: string
   private readonly budget: Leg["budget"]
   /** Whether the model is asked to go on when its answer was interrupted. */
   private readonly mayGoOn: boolean
   private waiting: Array<ChatEvent> = []
+  /** The starts of calls whose arguments are not complete, by the ids of the calls. */
+  private readonly starts = new Map<string, ChatEvent>()
   private hasCalled = false
+  private isInterrupted = false
+  /** What the provider keeps of an answer that it has interrupted. */
+  private providerData: ProviderData | null = null
 
   constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview, mayGoOn: boolean) {
-    const { plan } = leg
+    const { log, plan } = leg
+    this.log = log
+    this.provider = provider
     this.mayGoOn = mayGoOn
     // What is heard counts for the budget, told or not, so it is counted here.
     const shown = { ...leg, budget: null, plan: { ...plan, thinking: { ...plan.thinking, excludeReasoning: true } } }
@@ -59,8 +71,27 @@ export class ReviewedStep implements Listener {
   }
 
   end(at: number): StepResult {
+    const { log, review } = this
     const step = this.recorder.end(at)
-    return { ...step, spoke: step.spoke || this.review.holds }
+    const ended = log.events.at(-1)
+    if (this.isInterrupted && ended?._tag === "StepEnded") review.keep(ended, this.providerData)
+    if (review.ended !== null) this.refuse(step.calls, at)
+    return { ...step, spoke: step.spoke || review.holds }
+  }
+
+  /** Calls that were told before the review ended the answer: neither the server nor the client runs them. */
+  private refuse(calls: ReadonlyArray<ToolCall>, at: number): void {
+    for (const { id: toolCallId, name: toolName } of calls)
+      this.log.push((sequence) => ({
+        _tag: "HostedResult",
+        sequence,
+        toolCallId,
+        toolName,
+        output: "Error: not run, because the answer was ended after this call.",
+        startedAt: at,
+        at
+      }))
+    this.log.wake()
   }
 
   private readonly take = Effect.suspend(() => {
@@ -81,22 +112,34 @@ export class ReviewedStep implements Listener {
       case "TextDelta":
         return review.add(event.text)
       case "ToolCallStart":
-        return Effect.andThen(review.endPiece, this.unlessEnded(record(event)))
+        this.starts.set(event.id, event)
+        return review.endPiece
       case "ToolCallReady": {
         this.hasCalled = true
-        const { arguments: written, name } = event.call
-        const call = Effect.flatMap(review.reviewArguments(name, written), (passed) =>
-          passed === null ? Effect.void : record({ ...event, call: { ...event.call, arguments: passed } })
-        )
+        const { arguments: written, id, name } = event.call
+        const start = this.starts.get(id)
+        this.starts.delete(id)
+        const call = Effect.map(review.reviewArguments(name, written), (passed) => {
+          if (passed === null) return
+          if (start !== undefined) recorder.hear(start)
+          recorder.hear({ ...event, call: { ...event.call, arguments: passed } })
+        })
         return Effect.andThen(review.endPiece, this.unlessEnded(call))
       }
       case "Finished": {
-        // The provider's own record of the answer holds what the review has changed.
-        const finish = Effect.suspend(() => record(review.hasChanged ? { ...event, providerData: null } : event))
         if (event.reason === "continue" && this.mayGoOn && !this.hasCalled) {
           review.interrupt()
-          return finish
+          const { providerData: data } = event
+          this.isInterrupted = true
+          this.providerData = data === null ? null : { provider: this.provider, data }
+          return record({ ...event, providerData: null })
         }
+        // What the provider keeps of the answer holds what the review has changed. If the process dies before the leg is settled, the log in
+        // the store may lack what was held back here: the stored answer is then without it.
+        const finish = Effect.suspend(() => {
+          for (const ended of review.takeKept()) this.log.replace(ended)
+          return record(review.hasChanged ? { ...event, providerData: null } : event)
+        })
         return Effect.andThen(review.endPiece, this.unlessEnded(finish))
       }
       default:

@@ -12,7 +12,9 @@ import {
 import type { ReviewedPiece, Review, Verdict } from "@colloquy/core/adapters"
 import {
   callTool,
+  callTools,
   Crash,
+  expect,
   fail,
   finish,
   gate,
@@ -27,9 +29,11 @@ import {
 } from "@colloquy/testing"
 import { Inspections } from "@colloquy/core/inspection"
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
@@ -57,14 +61,17 @@ const judging =
   (piece) =>
     Effect.succeed(verdict(piece))
 
+const pass: Verdict = { _tag: "Pass" }
+
 interface Options extends TestKernel.TestKernelOptions {
   readonly parts?: ReadonlyArray<TurnPart<null>>
   readonly state?: InMemory.State
+  readonly log?: Layer.Layer<never>
 }
 
 const withGuard = <A, E>(
   steps: ReadonlyArray<ScriptStep>,
-  { parts = [guard()], state = InMemory.makeState(), ...options }: Options,
+  { log = quiet, parts = [guard()], state = InMemory.makeState(), ...options }: Options,
   body: Effect.Effect<A, E, TestKernel.Services | Principal>
 ) => {
   const joined = parts.reduce(
@@ -75,7 +82,7 @@ const withGuard = <A, E>(
     Layer.provideMerge(TestKernel.layer(steps, { ...options, stores: InMemory.layerFrom(state) })),
     Layer.fresh
   )
-  return body.pipe(Principal.provide("ada"), Effect.provide([kernel, quiet]))
+  return body.pipe(Principal.provide("ada"), Effect.provide([kernel, log]))
 }
 
 const turnWithEvents = Effect.fnUntraced(function* (request: Partial<TurnRequest> = {}) {
@@ -469,6 +476,182 @@ describe("calls of a reviewed answer", () => {
   })
 })
 
+describe("calls that the review ends", () => {
+  const ran: Array<unknown> = []
+  const look: NonNullable<TestKernel.TestKernelOptions["hosted"]>[number] = {
+    definition: { name: "look", description: null, parameters: null },
+    run: (args) => Effect.sync(() => (ran.push(args), "seen"))
+  }
+  const calls = (events: ReadonlyArray<TurnEvent>) =>
+    events.flatMap((event) => {
+      if (event._tag === "ToolCallStart") return [`start ${event.toolCallId}`]
+      if (event._tag === "ToolCallReady") return [`ready ${event.call.id}`]
+      return event._tag === "HostedResult" ? [`result ${event.toolCallId}: ${event.output}`] : []
+    })
+  const isBad = ({ text, tool }: ReviewedPiece) => tool !== null && text.includes("bad")
+  const ends: ReadonlyArray<readonly [string, Review["judge"]]> = [
+    ["stops", judging((piece) => (isBad(piece) ? { _tag: "Stop", reason: "No." } : pass))],
+    ["replaces", judging((piece) => (isBad(piece) ? { _tag: "Replace", text: "No." } : pass))],
+    ["cannot review", (piece) => (isBad(piece) ? Effect.fail("a fault") : Effect.succeed(pass))]
+  ]
+  for (const [title, judge] of ends) {
+    it.effect(`are told to nobody (it ${title} the answer), live, stored or in another process`, () =>
+      Effect.gen(function* () {
+        const state = InMemory.makeState()
+        const script = [[say("Wait. "), callTool("weather", { a: "bad" }, "call-1"), callTool("weather", {}, "call-2")]]
+        const second = yield* openKernel([], { stores: InMemory.layerFrom(state) })
+        yield* withGuard(
+          script,
+          { state, parts: [guard(judge)] },
+          Effect.gen(function* () {
+            const { events, turn } = yield* turnWithEvents({ tools: [weather] })
+            assert.deepStrictEqual(calls(events), [])
+            assert.notInclude(textIn(state), "call-")
+            const again = yield* second.run(Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0)))
+            assert.deepStrictEqual(yield* Stream.runCollect(again), events)
+          })
+        )
+      }).pipe(Principal.provide("ada"), Effect.scoped)
+    )
+
+    it.effect(`have no result but that they were not run, where they were told before it ${title} the answer`, () => {
+      const state = InMemory.makeState()
+      ran.length = 0
+      return withGuard(
+        [callTools(["weather", {}, "c1"], ["look", {}, "c2"], ["look", { a: "bad" }, "call-3"]), say("Hello.")],
+        { state, parts: [guard(judge)], hosted: [look] },
+        Effect.gen(function* () {
+          const { events, turn } = yield* turnWithEvents({ tools: [weather] })
+          const result = "Error: not run, because the answer was ended after this call."
+          assert.deepStrictEqual(calls(events), [
+            "start c1",
+            "ready c1",
+            "start c2",
+            "ready c2",
+            `result c1: ${result}`,
+            `result c2: ${result}`
+          ])
+          assert.deepStrictEqual(ran, [])
+          assert.notInclude(textIn(state), "call-3")
+          yield* turnWithEvents({ threadId: turn.threadId })
+          const outputs = (yield* ScriptedModel).requests
+            .at(-1)
+            ?.messages.flatMap((message) => (message.role === "tool" ? [message.output] : []))
+          assert.deepStrictEqual(outputs, [result, result])
+        })
+      )
+    })
+  }
+})
+
+describe("what a provider keeps of an answer that it interrupts", () => {
+  const raw = (text: string) => [say(text), remembers({ raw: text })]
+  const interrupted = (text: string): ReadonlyArray<ScriptStep> => [[...raw(text), finish("continue")]]
+  const sends = (text: string) =>
+    expect(({ messages }) => assert.include(JSON.stringify(messages), JSON.stringify({ raw: text })))
+  const sendsNothing = expect(({ messages }) => assert.notInclude(JSON.stringify(messages), '"raw"'))
+
+  for (const by of ["sentence", "whole"] as const) {
+    it.effect(`goes back with the next call, and in later turns if nothing was changed (by ${by})`, () => {
+      const state = InMemory.makeState()
+      return withGuard(
+        [
+          ...interrupted("One and"),
+          [sends("One and"), ...raw(" two. Three"), finish("continue")],
+          [sends("One and"), sends(" two. Three"), ...raw(" and four.")],
+          [sends("One and"), sends(" two. Three"), sends(" and four."), say("Bye.")]
+        ],
+        { state, parts: [guard(change, { by })] },
+        Effect.gen(function* () {
+          const { events, turn } = yield* turnWithEvents()
+          assert.strictEqual(joinedText(events), "One and two. Three and four.")
+          yield* turnWithEvents({ threadId: turn.threadId })
+        })
+      )
+    })
+
+    it.effect(`goes back only with the next call, and is not stored, if a later piece was changed (by ${by})`, () => {
+      const state = InMemory.makeState()
+      return withGuard(
+        [
+          ...interrupted("Fine. The keys are sk-12 and"),
+          [sends("Fine. The keys are sk-12 and"), ...raw(" no more.")],
+          [sendsNothing, say("Bye.")]
+        ],
+        { state, parts: [guard(change, { by })] },
+        Effect.gen(function* () {
+          const { turn } = yield* turnWithEvents()
+          assert.notMatch(textIn(state), secret)
+          yield* turnWithEvents({ threadId: turn.threadId })
+          const { requests } = yield* ScriptedModel
+          assert.notMatch(JSON.stringify(requests.at(-1)), secret)
+          assert.include(JSON.stringify(requests.at(-1)), "Fine. The keys are [key] and no more.")
+        })
+      )
+    })
+  }
+
+  for (const [place, first, next] of [
+    ["after", interrupted("Fine. "), [sends("Fine. "), ...raw("It is sk-12.")]],
+    ["before", interrupted("It is sk-12. "), [sendsNothing, ...raw("Fine.")]]
+  ] as const) {
+    it.effect(`goes back in later turns as a whole or not at all (something was changed ${place} the interruption)`, () =>
+      withGuard(
+        [...first, next, [sendsNothing, say("Bye.")]],
+        {},
+        Effect.gen(function* () {
+          const { turn } = yield* turnWithEvents()
+          yield* turnWithEvents({ threadId: turn.threadId })
+        })
+      )
+    )
+  }
+
+  const bad: Review["judge"] = judging(({ text }) => (text.includes("bomb") ? { _tag: "Stop", reason: "No." } : pass))
+  const ends: ReadonlyArray<readonly [string, ReadonlyArray<ScriptStep>, Review["judge"]]> = [
+    ["the next call fails", [[...raw("more."), fail("auth")]], bad],
+    ["the review ends the answer", [[...raw("and more.")]], bad],
+    [
+      "the review fails",
+      [[...raw("more.")]],
+      ({ text }) => (text.includes("bomb") ? Effect.fail("a fault") : Effect.succeed(pass))
+    ]
+  ]
+  for (const [title, steps, judge] of ends) {
+    it.effect(`is not stored where ${title}`, () => {
+      const state = InMemory.makeState()
+      return withGuard(
+        [...interrupted("Fine. A bomb "), ...steps, [sendsNothing, say("Bye.")]],
+        { state, parts: [guard(judge)] },
+        Effect.gen(function* () {
+          const { turn } = yield* turnWithEvents()
+          assert.notInclude(textIn(state), "bomb")
+          yield* turnWithEvents({ threadId: turn.threadId })
+        })
+      )
+    })
+  }
+
+  it.effect("goes back after calls that follow, in the same run", () =>
+    withGuard(
+      [
+        ...interrupted("One and"),
+        [...raw(" two."), callTool("look", {}, "h1")],
+        [sends("One and"), sends(" two."), say("Done.")]
+      ],
+      {
+        hosted: [
+          { definition: { name: "look", description: null, parameters: null }, run: () => Effect.succeed("seen") }
+        ]
+      },
+      Effect.gen(function* () {
+        const { events } = yield* turnWithEvents()
+        assert.strictEqual(joinedText(events), "One and two.\n\nDone.")
+      })
+    )
+  )
+})
+
 describe("a review that ends the answer", () => {
   const bad = ({ text }: ReviewedPiece) => text.includes("bomb")
 
@@ -569,6 +752,24 @@ describe("a review that fails", () => {
       )
     })
   }
+
+  it.effect("(it has pieces that do not exist) fails the run, and the log of the server says what there is", () => {
+    const logged: Array<string> = []
+    const log = Logger.layer([
+      Logger.make(({ cause, message }) => void logged.push(`${String(message)} ${Cause.pretty(cause)}`))
+    ])
+    return withGuard(
+      [say("The key is sk-1. Use it.")],
+      { log, parts: [guard(change, { by: forged("paragraph") })] },
+      Effect.gen(function* () {
+        const { events } = yield* turnWithEvents()
+        assert.deepInclude(terminalEvent(events), { _tag: "RunFailed", content: "", code: "review_failed" })
+        const text = logged.join("\n")
+        assert.include(text, 'The part "guard" could not review the answer of run')
+        assert.include(text, 'The part "guard" reviews by "paragraph". It must be "sentence" or "whole".')
+      })
+    )
+  })
 
   it.effect("(it hangs) fails the run after its time, not after the provider's", () =>
     withGuard(

@@ -169,7 +169,10 @@ export class RunEvents {
   }
 
   private snapshot(): AgUiEvent {
-    const said = this.said.map((each) => ("role" in each ? each : assistantMessage(each.id, each.text, each.calls)))
+    const said = this.said.flatMap((each): ReadonlyArray<Message> => {
+      if ("role" in each) return [each]
+      return each.text === "" && each.calls.length === 0 ? [] : [assistantMessage(each.id, each.text, each.calls)]
+    })
     return { type: "MESSAGES_SNAPSHOT", messages: [...this.base, ...said] }
   }
 
@@ -291,6 +294,8 @@ export class RunEvents {
       ...[...this.children].flatMap((id) => this.endChild(id, "The run ended before it did.")),
       ...this.endStep()
     ]
+    // A client has a call from its start on. One whose arguments were never complete is no part of the conversation.
+    this.isCorrected ||= this.openCalls.size > 0
     this.openCalls.clear()
     this.correct(event.content)
     const outcome: Outcome =

@@ -1,7 +1,7 @@
 /**
  * The events of a turn as the chunks of which the AI SDK makes a message. Pure but for the reading: the transport and the route both use it.
  * A call is shown when it is known who answers it: the client (`tool_submit_required`), or the server, which has done so by the time the
- * model goes on.
+ * model goes on. A call that has begun and is never made, because its answer ends in the middle of its arguments, ends with an error.
  */
 import type { UIMessageChunk } from "ai"
 import type { ClientEvent } from "../client/ClientEvents.ts"
@@ -53,6 +53,8 @@ class MessageInChunks {
   private open: "text" | "reasoning" | null = null
   private parts = 0
   private calls: Array<Call> = []
+  /** The names of calls whose arguments are not complete, by the ids of the calls. */
+  private readonly begun = new Map<string, string>()
   private readonly approvals = new Set<string>()
   private readonly decided: ReadonlyArray<Decided>
 
@@ -81,12 +83,14 @@ class MessageInChunks {
       case "reasoning_ended":
         return this.close()
       case "tool_call_start":
+        this.begun.set(event.tool_call_id, event.name)
         return [
           ...this.close(),
           { type: "tool-input-start", toolCallId: event.tool_call_id, toolName: event.name, dynamic: true }
         ]
       case "tool_call_ready": {
         const { arguments: text, name } = event.tool_call.function
+        this.begun.delete(event.tool_call.id)
         this.calls.push({ id: event.tool_call.id, name, text })
         return this.close()
       }
@@ -110,9 +114,9 @@ class MessageInChunks {
           ...this.end(event, new Set(), "stop")
         ]
       case "run_failed":
-        return [...this.close(), ...this.answered(), { type: "error", errorText: event.error }]
+        return [...this.close(), ...this.answered(), ...this.notMade(), { type: "error", errorText: event.error }]
       case "run_cancelled":
-        return [...this.close(), ...this.answered(), { type: "abort" }]
+        return [...this.close(), ...this.answered(), ...this.notMade(), { type: "abort" }]
       case "message_saved":
         return [{ type: "start", messageMetadata: turnMetadata(event) }, { type: "finish" }]
       case "user_message":
@@ -124,6 +128,8 @@ class MessageInChunks {
       case "tts_stream_end":
       case "tts_error":
         return []
+      default:
+        return hostChunks(event)
     }
   }
 
@@ -161,12 +167,21 @@ class MessageInChunks {
     return chunks
   }
 
+  /** They are nobody's to answer: a chat would otherwise send itself for their errors. */
+  private notMade(): ReadonlyArray<UIMessageChunk> {
+    const errorText = "The call was not made: the answer ended before its arguments were complete."
+    const shared = { type: "tool-input-error", input: null, errorText, dynamic: true, providerExecuted: true } as const
+    const chunks = [...this.begun].map(([toolCallId, toolName]) => ({ ...shared, toolCallId, toolName }))
+    this.begun.clear()
+    return chunks
+  }
+
   private end(
     event: Extract<ClientEvent, { readonly type: "run_ended" | "tool_submit_required" }>,
     ofClient: ReadonlySet<string>,
     finishReason: "stop" | "tool-calls"
   ): ReadonlyArray<UIMessageChunk> {
-    const chunks = [...this.close(), ...this.answered(ofClient)]
+    const chunks = [...this.close(), ...this.answered(ofClient), ...this.notMade()]
     for (const call of this.calls)
       chunks.push(...(this.approvals.has(call.id) ? approvalChunks(call) : [inputChunk(call)]))
     this.calls = []
@@ -175,6 +190,12 @@ class MessageInChunks {
     const messageMetadata = { ...turnMetadata(event), ...usage, ...cost }
     return [...chunks, { type: "finish-step" }, { type: "finish", finishReason, messageMetadata }]
   }
+}
+
+/** An event of a part that the host added. */
+const hostChunks = (event: ClientEvent): ReadonlyArray<UIMessageChunk> => {
+  const { assistant_id: _assistant, run_id: _run, sequence: _sequence, thread_id: _thread, type, ...data } = event
+  return [{ type: `data-${type}`, data }]
 }
 
 const inputChunk = ({ id, name, text }: Call) =>
