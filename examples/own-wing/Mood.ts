@@ -1,4 +1,4 @@
-/** A host's own part of turns, with a field of messages and of replies, an event, and an endpoint over HTTP. */
+/** A host's own part of turns, with a field of messages and of replies, an event and an endpoint over HTTP, all described. */
 import { readSupplement, ThreadId, Threads, TurnParts } from "@colloquy/core"
 import { messageFields, served, toWireError, type Wing, wingApi, WireErrors } from "@colloquy/http"
 import * as Effect from "effect/Effect"
@@ -18,10 +18,9 @@ export const moodPart = TurnParts.part<typeof Mood.Type>({
   }
 })
 
-const shape = { params: { thread_id: Schema.String }, success: Schema.Array(Schema.Json) }
 const error = [WireErrors.NotFound, WireErrors.ServiceUnavailable]
-const read = HttpApiEndpoint.get("read", "/threads/:thread_id/moods", { ...shape, error })
-const api = wingApi(HttpApiGroup.make("moods").add(read))
+const shape = { params: { thread_id: Schema.String }, success: Schema.Array(Schema.Json), error }
+const api = wingApi(HttpApiGroup.make("moods").add(HttpApiEndpoint.get("read", "/threads/:thread_id/moods", shape)))
 const handlers = HttpApiBuilder.group(api, "moods", (group) =>
   Effect.map(Threads, (threads) =>
     group.handle("read", ({ params }) =>
@@ -36,5 +35,6 @@ export const moodWing: Wing = {
   part: "mood",
   message: messageFields("A mood", Mood.fields),
   fields: ({ userMessage }) => ({ added: isMood(userMessage) ? { mood: userMessage.mood } : {} }),
+  schemas: { fields: Mood.fields, events: { mood_set: Mood.fields } },
   endpoints: served(api, handlers)
 }

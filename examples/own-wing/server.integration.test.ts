@@ -68,7 +68,11 @@ describe("a wing of a host", () => {
       type: "string",
       enum: ["kind", "strict"]
     })
+    for (const name of ["MessageResponse", "StoredMessage"])
+      assert.deepStrictEqual(components.schemas[name].properties.mood.enum, ["kind", "strict"])
     assert.containsAllKeys(paths["/threads/{thread_id}/moods"].get.responses, ["200", "401", "404"])
+    const { StreamEvent } = (await host.read("/asyncapi.json")).components.schemas
+    assert.include(JSON.stringify(StreamEvent), '["mood_set"]')
   })
 
   it("is written in one file of forty lines", () => {

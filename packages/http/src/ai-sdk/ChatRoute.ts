@@ -8,7 +8,10 @@ import { withoutLineEnds } from "../streams/LineEnds.ts"
 import { ColloquyTransport, type TransportOptions } from "./ColloquyTransport.ts"
 import type { TurnMetadata } from "./UiChunks.ts"
 
-/** The handler of the API, and the assistant of the chat. */
+/**
+ * The handler of the API, and the assistant of the chat. `message` has the fields of every message; the page cannot change them. Of the page's
+ * `body` the fields of your own wings go on, and none of the API: models and tools are the host's to choose.
+ */
 export interface ChatRouteOptions extends Pick<TransportOptions, "assistantId" | "message" | "onStop"> {
   /** `handler` of `webHandler`. */
   readonly handler: (request: Request) => Promise<Response>
@@ -21,7 +24,21 @@ interface ChatRequest {
   readonly messages: Array<UIMessage<TurnMetadata>>
   readonly trigger: "submit-message" | "regenerate-message"
   readonly messageId: string | undefined
+  /** What else stands in the body. */
+  readonly more: object
 }
+
+/** The fields of a chat, and those of the API in bodies of messages. A test compares these with the API. */
+const notOfWings = new Set(
+  (
+    "trigger messageId " +
+    "content assistant_id assistant_version thread_id in llm_provider model_name system_prompt thinking model_options router tools " +
+    "stream background send_to_llm json_output output_schema output_name citations custom_timestamp metadata attachments " +
+    "memory memory_pro memory_citation memory_response_citation web_search system_one voice " +
+    "image_generation image_model_provider image_model_name image_config " +
+    "video_generation video_model_provider video_model_name video_config"
+  ).split(" ")
+)
 
 /**
  * The headers that say something about this one body, its answer or its connection. All others go on: a host's `authenticate` may read
@@ -62,6 +79,7 @@ export const chatRoute =
           chatId: body.id,
           messageId: body.messageId,
           messages: body.messages,
+          body: { ...body.more, ...options.message },
           abortSignal: undefined
         })
       )
@@ -71,15 +89,18 @@ export const chatRoute =
   }
 
 /** Of the messages only texts, files, outputs of tools and ids are read, and the API behind checks all of them. */
-const readChatRequest = (body: unknown): ChatRequest | null =>
-  typeof body === "object" && body !== null && "id" in body && "messages" in body && Array.isArray(body.messages)
-    ? {
-        id: String(body.id),
-        messages: body.messages,
-        trigger: "trigger" in body && body.trigger === "regenerate-message" ? body.trigger : "submit-message",
-        messageId: "messageId" in body && typeof body.messageId === "string" ? body.messageId : undefined
-      }
-    : null
+const readChatRequest = (body: unknown): ChatRequest | null => {
+  if (typeof body !== "object" || body === null || !("id" in body && "messages" in body)) return null
+  const { id, messages, ...rest } = body
+  if (!Array.isArray(messages)) return null
+  return {
+    id: String(id),
+    messages,
+    trigger: "trigger" in rest && rest.trigger === "regenerate-message" ? rest.trigger : "submit-message",
+    messageId: "messageId" in rest && typeof rest.messageId === "string" ? rest.messageId : undefined,
+    more: Object.fromEntries(Object.entries(rest).filter(([name]) => !notOfWings.has(name)))
+  }
+}
 
 const failureText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

@@ -4,17 +4,20 @@
  */
 import * as Schema from "effect/Schema"
 import { catalogShapes, cursorShapes, memoryShapes, queryShapes } from "../wire/Fields.ts"
+import { isRecord } from "../wire/Json.ts"
 import { exactRecords } from "../wire/MessageBody.ts"
+import { event, StreamEvent } from "../wire/StreamEvents.ts"
+import type { Wing } from "../wings/Wing.ts"
 
 type JsonRecord = Record<string, unknown>
 
-const isRecord = (value: unknown): value is JsonRecord =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const recordOrEmpty = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
 
+const mapped = <A, B>(record: Readonly<Record<string, A>>, change: (each: A, key: string) => B): Record<string, B> =>
+  Object.fromEntries(Object.entries(record).map(([key, each]) => [key, change(each, key)]))
+
 const mapRecord = (value: unknown, change: (each: unknown, key: string) => unknown): JsonRecord =>
-  Object.fromEntries(Object.entries(recordOrEmpty(value)).map(([key, each]) => [key, change(each, key)]))
+  mapped(recordOrEmpty(value), change)
 
 /** Rebuilds a value from the leaves up. */
 const rewrite = (value: unknown, change: (record: JsonRecord) => JsonRecord): unknown => {
@@ -46,13 +49,11 @@ const anyType = { type: ["object", "array", "string", "number", "boolean", "null
 
 const withTypes = (record: JsonRecord): JsonRecord => {
   const typed = (schema: unknown) => (isRecord(schema) && Object.keys(schema).length === 0 ? anyType : schema)
-  const { anyOf, items, properties } = record
-  return {
-    ...record,
-    ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(typed) } : {}),
-    ...(items === undefined ? {} : { items: typed(items) }),
-    ...(properties === undefined ? {} : { properties: mapRecord(properties, typed) })
-  }
+  return mapped(record, (value, key) => {
+    if (key === "items") return typed(value)
+    if (key === "properties") return mapRecord(value, typed)
+    return key === "anyOf" && Array.isArray(value) ? value.map(typed) : value
+  })
 }
 
 /** Unknown fields are ignored, and answers may grow. */
@@ -185,20 +186,35 @@ export const describe = (document: JsonRecord): JsonRecord => {
   }
 }
 
-/** The bodies of messages, in each encoding. */
-const messageBodies = /^(?:Stateless)?Message(?:Request|Upload|Form)$/u
+const identifier = "colloquy.wings"
 
-/** Adds the fields that a host's wings bring to the bodies of messages. */
-export const withMessageFields = (
-  document: JsonRecord,
-  fields: Readonly<Record<string, Schema.Constraint>>
-): JsonRecord => {
-  const own = mapRecord(fields, (schema) => (Schema.isSchema(schema) ? Schema.toJsonSchemaDocument(schema).schema : {}))
+/** What a host's wings bring, as one schema of the document, from which `withWings` takes it to its places. */
+export const schemaOfWings = (wings: ReadonlyArray<Wing>) => {
+  const joined = <A>(of: (wing: Wing) => Readonly<Record<string, A>> | undefined): Readonly<Record<string, A>> =>
+    Object.assign({}, ...wings.map(of))
+  return Schema.Struct({
+    bodies: Schema.Struct(joined(({ message }) => message?.own)),
+    replies: Schema.Struct(joined(({ schemas }) => schemas?.fields)),
+    events: Schema.Union([
+      ...StreamEvent.members,
+      ...Object.entries(joined(({ schemas }) => schemas?.events)).map(([type, fields]) =>
+        event(type, mapped(fields, Schema.optionalKey))
+      )
+    ])
+  }).annotate({ identifier })
+}
+
+/** The document with the fields and events of a host's wings where those of our own wings stand. */
+export const withWings = (document: JsonRecord): JsonRecord => {
   const components = recordOrEmpty(document["components"])
-  const schemas = mapRecord(components["schemas"], (schema, name) =>
-    messageBodies.test(name)
-      ? { ...recordOrEmpty(schema), properties: { ...recordOrEmpty(recordOrEmpty(schema)["properties"]), ...own } }
-      : schema
-  )
+  const { [identifier]: added, ...ours } = recordOrEmpty(components["schemas"])
+  const { bodies, events, replies } = propertiesOf(added)
+  const schemas = rewrite({ ...ours, StreamEvent: events }, (record) => {
+    const properties = propertiesOf(record)
+    const more = "memory_pro" in properties ? bodies : "citations_dropped" in properties ? replies : null
+    return more === null ? record : { ...record, properties: { ...propertiesOf(more), ...properties } }
+  })
   return { ...document, components: { ...components, schemas } }
 }
+
+const propertiesOf = (schema: unknown): JsonRecord => recordOrEmpty(recordOrEmpty(schema)["properties"])

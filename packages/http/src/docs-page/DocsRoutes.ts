@@ -5,10 +5,11 @@
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Scope from "effect/Scope"
 import { Api } from "../Api.ts"
-import { describe, withMessageFields } from "./ApiDescription.ts"
+import { describe, schemaOfWings, withWings } from "./ApiDescription.ts"
 import { packed } from "./Packed.ts"
 import { streamDescription } from "./StreamDescription.ts"
 import type { Wing } from "../wings/Wing.ts"
@@ -16,13 +17,14 @@ import type { Wing } from "../wings/Wing.ts"
 /** Makes the page that reads the description of this API. `docsPage` of `@colloquy/http/docs-page` is one. */
 export type DocsPage = (api: typeof Api) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope>
 
-/** The API as it is mounted, with the endpoints of the host's wings. */
+/** The API as it is mounted, with what the host's wings bring. */
 const mountedAt = (basePath: string, wings: ReadonlyArray<Wing>) => {
   const servers = [{ url: basePath === "" ? "/" : basePath, description: "This server" }]
   const own: typeof Api = Api.annotate(OpenApi.Servers, servers)
   const api = wings.reduce((described, { endpoints }) => endpoints?.describe?.(described) ?? described, own)
-  const fields = Object.assign({}, ...wings.map(({ message }) => message?.own))
-  return api.annotate(OpenApi.Transform, (document) => withMessageFields(describe(document), fields))
+  return api
+    .annotate(HttpApi.AdditionalSchemas, [schemaOfWings(wings)])
+    .annotate(OpenApi.Transform, (document) => withWings(describe(document)))
 }
 
 export const docsRoutes = (basePath: string, page: DocsPage | true, wings: ReadonlyArray<Wing>) =>

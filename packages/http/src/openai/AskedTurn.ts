@@ -49,6 +49,8 @@ export interface AskedTurn {
   readonly tools?: AskedTools
   readonly thinking?: Thinking
   readonly modelOptions?: ModelOptions
+  /** What fields of a host's wings ask of its parts. */
+  readonly ofWings?: Schema.JsonObject
   readonly format: AnswerFormat
   readonly stream: boolean
   readonly metadata?: Metadata
@@ -119,7 +121,7 @@ const turnRequest = (asked: AskedTurn, { after, before, current, developer }: Sp
     content: textInItem(current),
     stream: asked.stream,
     jsonOutput: asked.format.type !== "text",
-    options: Object.assign(transcriptOptions({ transcript, temporary }), search),
+    options: Object.assign(transcriptOptions({ transcript, temporary }), search, asked.ofWings),
     ...compact({
       threadId: asked.threadId,
       assistantId: asked.assistantId,

@@ -10,7 +10,7 @@ import { makeTakeSlot, streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"
 import { ChatBody, readConversation } from "./ChatBody.ts"
 import { cancelled, ChatChunks, chatReply, needsApproval } from "./ChatReply.ts"
-import { fromFault, fromKernel, OpenAiError } from "./Errors.ts"
+import { fromFault, fromKernel } from "./Errors.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 import {
   ignoredHeader,
@@ -22,6 +22,7 @@ import {
 } from "./Options.ts"
 import { makeDecoder, readRequest } from "./Request.ts"
 import { askedTools } from "./Tools.ts"
+import { makeWingFields } from "./WingFields.ts"
 import { checkCalls } from "./Transcript.ts"
 
 const decode = makeDecoder(ChatBody)
@@ -30,11 +31,13 @@ export const makeChatCompletions = Effect.gen(function* () {
   const { cancel, start } = yield* makeStart
   const findModel = yield* makeModelNames
   const takeSlot = yield* makeTakeSlot
+  const ofWings = yield* makeWingFields
 
   return Effect.gen(function* () {
     const { fields, media } = yield* readRequest
     yield* Effect.fromResult(refuseOptions(fields))
     const body = yield* decode(fields)
+    const own = yield* Effect.fromResult(ofWings.read(fields, ChatBody.fields))
     const conversation = yield* Effect.fromResult(readConversation(body, media))
     const items = yield* Effect.fromResult(checkCalls(conversation.items))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
@@ -49,6 +52,7 @@ export const makeChatCompletions = Effect.gen(function* () {
       format: readFormat(body),
       stream: body.stream === true,
       asked: null,
+      ofWings: own.options,
       ...compact({
         tools: body.tool_choice === "none" ? none : (body.tools ?? null) === null ? undefined : tools,
         thinking: readThinking(body.reasoning_effort),
@@ -57,10 +61,9 @@ export const makeChatCompletions = Effect.gen(function* () {
       })
     }
     if (asked.stream) yield* takeSlot
-    const turn = yield* Effect.mapError(start(asked), (error) =>
-      error instanceof OpenAiError ? error : fromKernel(error)
-    )
-    const ignored = [...ignoredOptions(fields, ChatBody.fields), ...settingsWithoutEffect(turn.ignored, body)]
+    const turn = yield* Effect.mapError(start(asked), ofWings.refusal)
+    const known = { ...ChatBody.fields, ...own.sent }
+    const ignored = [...ignoredOptions(fields, known), ...settingsWithoutEffect(turn.ignored, body)]
     if (asked.stream) {
       const chunks = new ChatChunks(turn.runId, body.stream_options?.include_usage === true)
       return withIgnored(yield* streamAnswer(turn, chunks, cancel(turn)), ignored)

@@ -7,7 +7,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { RunFault } from "@colloquy/core/adapters"
 import type { ValidationError } from "../wire/Errors.ts"
 import { compact } from "../wire/Fields.ts"
-import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
+import { type BodyPath, type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import { ownBodyPath } from "../wings/Wings.ts"
 
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -91,7 +91,7 @@ export const fromWire = ({ detail, retry_after, status }: WireFault): OpenAiErro
 /** Limits that do not reset soon. */
 const perDay: ReadonlySet<string> = new Set(["tokensPerDay", "usdPerDay"])
 
-export const fromKernel = (error: KernelError): OpenAiError => {
+export const fromKernel = (error: KernelError, bodyPath: BodyPath = ownBodyPath): OpenAiError => {
   switch (error._tag) {
     case "ContextTooLong":
       return invalid(error.message, null, "context_length_exceeded")
@@ -106,13 +106,13 @@ export const fromKernel = (error: KernelError): OpenAiError => {
     case "StoreUnavailable":
       return error.isErasing === true
         ? new OpenAiError({ status: 409, message: error.message, mayRetry: false })
-        : fromWire(toWireError(error, ownBodyPath))
+        : fromWire(toWireError(error, bodyPath))
     case "ProviderNotFound":
     case "ModelNotNamed":
     case "AssistantNotFound":
       return new OpenAiError({ status: 404, message: error.message, param: "model", code: "model_not_found" })
     default:
-      return fromWire(toWireError(error, ownBodyPath))
+      return fromWire(toWireError(error, bodyPath))
   }
 }
 

@@ -129,6 +129,10 @@ const usual: Readonly<Record<string, unknown>> = {
   frequency_penalty: 0
 }
 
+/** Whether this is a field of OpenAI's. `known`: the fields that the interface reads. */
+export const isOfOpenAi = (name: string, known: object): boolean =>
+  name in known || withoutEffect.has(name) || name in usual
+
 /** Names of what was asked for and has no effect. `known`: the fields that the interface reads. */
 export const ignoredOptions = (body: Fields, known: object): ReadonlyArray<string> =>
   Object.entries(body).flatMap(([name, value]) => {

@@ -48,6 +48,7 @@ import { developerIn, isDeleted, isLast, transcriptItems, questionInRun, upTo, w
 import { type AskedTools, askedTools } from "./Tools.ts"
 import { checkCalls, type Conversation } from "./Transcript.ts"
 import { keptTranscript } from "./TranscriptPart.ts"
+import { makeWingFields, type WingFields } from "./WingFields.ts"
 
 const decode = makeDecoder(ResponseBody)
 
@@ -68,6 +69,7 @@ interface Wanted {
   readonly tools: AskedTools | undefined
   readonly before: Before | null
   readonly target: Target | null
+  readonly own: WingFields
 }
 
 export const makeResponses = Effect.gen(function* () {
@@ -77,6 +79,7 @@ export const makeResponses = Effect.gen(function* () {
   const { cancel, start } = yield* makeStart
   const findModel = yield* makeModelNames
   const takeSlot = yield* makeTakeSlot
+  const ofWings = yield* makeWingFields
 
   const load = Effect.fnUntraced(function* (ids: Pick<ResponseIds, "threadId">, missing: OpenAiError) {
     const found = yield* threads
@@ -135,6 +138,7 @@ export const makeResponses = Effect.gen(function* () {
       format: readFormat(body),
       stream: body.stream === true,
       asked: { ...asked },
+      ofWings: wanted.own.options,
       ...compact({
         tools: wanted.tools,
         thinking: readThinking(body.reasoning?.effort),
@@ -142,7 +146,7 @@ export const makeResponses = Effect.gen(function* () {
         metadata: body.metadata ?? undefined
       })
     }
-    return yield* Effect.mapError(start(turn), (error) => (error instanceof OpenAiError ? error : fromKernel(error)))
+    return yield* Effect.mapError(start(turn), ofWings.refusal)
   })
 
   const nextLeg = (wanted: Wanted, { runId, threadId }: ResponseIds) => {
@@ -184,6 +188,7 @@ export const makeResponses = Effect.gen(function* () {
     yield* Effect.fromResult(refuseOptions(fields))
     const body = yield* decode(fields)
     if (body.background === true && body.store === false) return yield* backgroundUnstored
+    const own = yield* Effect.fromResult(ofWings.read(fields, ResponseBody.fields))
     const conversation = yield* Effect.fromResult(conversationIn(body.input, media))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
     const before = yield* findBefore(body)
@@ -196,12 +201,12 @@ export const makeResponses = Effect.gen(function* () {
       media,
       before,
       target,
+      own,
       tools: body.tool_choice === "none" ? none : given
     }
 
     const waiting = before === null || before.isCopied ? null : waitingIn(before.messages)
     const outputs = conversation.items.filter(({ item }) => item.role === "tool")
-    const ignored = ignoredOptions(fields, ResponseBody.fields)
     const isStored = body.store !== false
     if (body.stream === true) yield* takeSlot
     if (before !== null && waiting !== null && outputs.length > 0) {
@@ -210,12 +215,15 @@ export const makeResponses = Effect.gen(function* () {
       const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
       const turn = yield* nextLeg(wanted, waiting)
       const beginning = { ids: responseIds(turn, waiting.leg), asked, isStored, tools: tools.tools }
-      return yield* answer(turn, beginning, body, [...ignored, ...ofTheRun(body, asked)])
+      const ignored = [...ignoredOptions(fields, ResponseBody.fields), ...ofTheRun(body, asked)]
+      return yield* answer(turn, beginning, body, ignored)
     }
     const asked = askedBy(body)
     const turn = yield* newTurn(wanted, asked)
     const beginning = { ids: responseIds(turn, 0), asked, isStored, tools: tools.tools }
-    return yield* answer(turn, beginning, body, [...ignored, ...settingsWithoutEffect(turn.ignored, body)])
+    const known = { ...ResponseBody.fields, ...own.sent }
+    const ignored = [...ignoredOptions(fields, known), ...settingsWithoutEffect(turn.ignored, body)]
+    return yield* answer(turn, beginning, body, ignored)
   })
 })
 

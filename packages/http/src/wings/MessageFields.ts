@@ -8,42 +8,42 @@ import type { MessageWords, OwnFields } from "./Wing.ts"
 
 /**
  * `title` is what the fields ask for, as the subject of a sentence. A field that is given asks the part; without any, the message is of no
- * concern to it. The part's options have the names of the fields, with the values that their schemas decode.
+ * concern to it. The part's options have the names of the fields, and their values as JSON: of a date or an instance of a class its encoded
+ * form, which `Schema.toCodecJson` of the same schema decodes.
  */
 export const messageFields = (title: string, own: OwnFields): MessageWords => {
   const names = Object.keys(own)
-  const readers = names.map((name) => [name, reader(own[name])] as const)
+  const readers = Object.entries(own).map(([name, schema]) => [name, reader(schema)] as const)
+  const readAll = (fields: RawFields) =>
+    readers.flatMap(([name, read]) => (isGiven(fields[name]) ? [[name, read(fields[name])] as const] : []))
   return {
     own,
     concerns: names,
     asked: (fields) => names.filter((name) => isGiven(fields[name])).map((name) => ({ path: [name], title })),
     problems: (fields) =>
-      readers.flatMap(([name, read]) => {
-        const found = isGiven(fields[name]) ? read(fields[name]) : null
-        return found === null || Result.isSuccess(found) ? [] : toProblems(found.failure.issue, ["body", name])
-      }),
-    options: (_, { value }) => {
-      const fields: RawFields = isRecord(value) ? value : {}
-      return Object.fromEntries(
-        readers.flatMap(([name, read]) => {
-          const found = isGiven(fields[name]) ? read(fields[name]) : null
-          return found !== null && Result.isSuccess(found) && isJson(found.success) ? [[name, found.success]] : []
-        })
+      readAll(fields).flatMap(([name, found]) =>
+        Result.isSuccess(found) ? [] : toProblems(found.failure.issue, ["body", name])
+      ),
+    options: (_, { value }) =>
+      Object.fromEntries(
+        readAll(isRecord(value) ? value : {}).flatMap(([name, found]) =>
+          Result.isSuccess(found) ? [[name, found.success] as const] : []
+        )
       )
-    }
   }
 }
 
-const isJson = Schema.is(Schema.Json)
-
 /** In a form every value is text: what does not fit as text may be the JSON of a value. */
-const reader = (schema: Schema.ConstraintDecoder<unknown> = Schema.Never) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
+const reader = (schema: OwnFields[string]) => {
+  const codec = Schema.toCodecJson(schema)
+  const decode = Schema.decodeUnknownResult(codec, { errors: "all" })
+  const encode = Schema.encodeResult(codec)
+  const read = (value: unknown) => Result.flatMap(decode(value), encode)
   return (value: unknown) => {
-    const found = decode(value)
+    const found = read(value)
     if (Result.isSuccess(found) || typeof value !== "string") return found
     const parsed = parseJson(value)
-    const asJson = Result.isSuccess(parsed) ? decode(parsed.success) : found
+    const asJson = Result.isSuccess(parsed) ? read(parsed.success) : found
     return Result.isSuccess(asJson) ? asJson : found
   }
 }

@@ -25,8 +25,8 @@ export interface AskedField {
   readonly title: string
 }
 
-/** The schema of each field, by the name that it has on the wire. */
-export type OwnFields = Readonly<Record<string, Schema.ConstraintDecoder<unknown>>>
+/** The schema of each field, by the name that it has on the wire. What stands there is the JSON of a value. */
+export type OwnFields = Readonly<Record<string, Schema.ConstraintCodec<unknown, unknown>>>
 
 /** The fields of a message that belong to one part of turns. */
 export interface MessageWords {
@@ -84,6 +84,12 @@ export interface Wing {
   readonly fields?: (kept: Kept, urlOf: UrlOf) => Partial<PartFields>
   /** Absent: an event of the part goes out under its own type, with the fields of its data. */
   readonly event?: (event: PartTold, urlOf: UrlOf) => Schema.JsonObject
+  /**
+   * The schemas of what `fields` adds, and of the fields of each event by its type on the wire. They stand in the descriptions of the API, as
+   * fields that may be absent. A value that does not fit its schema is left out, with a line in the log. A field without a schema is shown as
+   * it is, and not described.
+   */
+  readonly schemas?: { readonly fields?: OwnFields; readonly events?: Readonly<Record<string, OwnFields>> }
   /** Endpoints of its own under the base path: see `served`. */
   readonly endpoints?: WingEndpoints
 }

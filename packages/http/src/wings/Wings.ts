@@ -6,6 +6,7 @@ import type { TurnRequest } from "@colloquy/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type Installed, isBlank, notAvailable, type RawFields } from "../bodies/RawFields.ts"
 import type { RawBody } from "../bodies/RequestBody.ts"
@@ -13,7 +14,9 @@ import { Links, type UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
 import type { BodyPath } from "../wire/ErrorStatus.ts"
 import { isRecord } from "../wire/Json.ts"
-import { StatelessMessageBody } from "../wire/MessageBody.ts"
+import { MessageBody, StatelessMessageBody } from "../wire/MessageBody.ts"
+import { MessageResponse, StoredMessage } from "../wire/Records.ts"
+import { StreamEvent } from "../wire/StreamEvents.ts"
 import { answersWing } from "./AnswersWing.ts"
 import { citationsWing } from "./CitationsWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
@@ -23,7 +26,7 @@ import { memoryWing } from "./MemoryWing.ts"
 import { outputWing } from "./OutputWing.ts"
 import { searchWing } from "./SearchWing.ts"
 import { voiceWing } from "./VoiceWing.ts"
-import type { MessageFields, PartFields, PartTold, Wing } from "./Wing.ts"
+import type { MessageFields, OwnFields, PartFields, PartTold, Wing } from "./Wing.ts"
 
 export const ownWings: ReadonlyArray<Wing> = [
   documentsWing,
@@ -48,6 +51,8 @@ export class Wings extends Context.Service<
     readonly problems: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
     /** `TurnRequest.options`; undefined when the message asks nothing of any part. */
     readonly options: (fields: MessageFields, raw: RawBody) => Schema.JsonObject | undefined
+    /** The fields of messages that the host's wings brought. */
+    readonly brought: ReadonlyArray<string>
     /** The parts of which a field of the body speaks, also one that says `off`. */
     readonly named: (body: unknown) => ReadonlyArray<string>
     /** Fields of wings that have no effect in this message, and why. */
@@ -70,20 +75,20 @@ export class Wings extends Context.Service<
       Effect.gen(function* () {
         const { url } = yield* Links
         const context = yield* Effect.context<never>()
-        const tell: TellFault = (said, fault) => void Effect.runForkWith(context)(Effect.logError(said, fault))
+        const tell: TellFault = (...said) => void Effect.runForkWith(context)(Effect.logError(...said))
         return makeWings([...ownWings, ...withoutClashes(added).map((wing) => shielded(wing, tell))], url)
       })
     )
 }
 
-type TellFault = (said: string, fault: unknown) => void
+type TellFault = (...said: ReadonlyArray<unknown>) => void
 
 /**
- * A host's wing adds fields and takes none of the API. What its code cannot show is left out, with a line in the server's log: a conversation
- * can be read all the same.
+ * A host's wing adds fields and takes none of the API. What its code cannot show, and what does not fit its schema, is left out, with a line in
+ * the server's log: a conversation can be read all the same.
  */
 const shielded = (wing: Wing, tell: TellFault): Wing => {
-  const { event, fields, part } = wing
+  const { event = plainEvent, fields, part, schemas = {} } = wing
   const shown = <A>(what: string, show: () => A, instead: A): A => {
     try {
       return show()
@@ -92,28 +97,77 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
       return instead
     }
   }
+  const replies = readersOf(schemas.fields)
+  const events = new Map(Object.entries(schemas.events ?? {}).map(([type, own]) => [type, readersOf(own)]))
+  /** The line in the log does not tell the value: it may be of a conversation. */
+  const fitting = (values: Schema.JsonObject, readers: Readers | undefined): Schema.JsonObject =>
+    readers === undefined
+      ? values
+      : Object.fromEntries(
+          Object.entries(values).filter(([name, value]) => {
+            const isFit = Option.isSome(readers.get(name)?.(value) ?? Option.some(value))
+            if (!isFit) tell(`The wing of the part "${part}" could not show "${name}": it does not fit its schema`)
+            return isFit
+          })
+        )
   return {
     ...wing,
-    ...(fields === undefined
-      ? {}
-      : { fields: (kept, urlOf) => ({ added: shown("its fields", () => fields(kept, urlOf).added ?? {}, {}) }) }),
-    ...(event === undefined
-      ? {}
-      : { event: (told, urlOf) => shown("its event", () => event(told, urlOf), { type: told.type }) })
+    fields: (kept, urlOf) => ({
+      added: shown("its fields", () => fitting(fields?.(kept, urlOf).added ?? {}, replies), {})
+    }),
+    event: (told, urlOf) => {
+      const read = () => {
+        const found = event(told, urlOf)
+        const { type } = found
+        return fitting(found, typeof type === "string" ? events.get(type) : undefined)
+      }
+      return shown("its event", read, { type: told.type })
+    }
   }
 }
 
+/** Reads the JSON of each field; none: it does not fit. */
+type Readers = ReadonlyMap<string, (value: unknown) => Option.Option<unknown>>
+
+const readersOf = (own: OwnFields = {}): Readers =>
+  new Map(Object.entries(own).map(([name, schema]) => [name, Schema.decodeUnknownOption(Schema.toCodecJson(schema))]))
+
+/** An event under its own type, with the fields of its data. */
+const plainEvent = ({ data, type }: PartTold): Schema.JsonObject =>
+  Object.assign({}, isJsonObject(data) ? data : { data }, { type })
+
+/** What of a wing has a name that no other may have. */
+interface Brought {
+  readonly part: string
+  readonly message?: { readonly own?: object }
+  readonly schemas?: { readonly fields?: object; readonly events?: object }
+}
+
+/** What the API has beside its wings, in the same form. */
+const api = (): Brought => ({
+  part: "API",
+  message: { own: { ...MessageBody.fields, ...StatelessMessageBody.fields } },
+  schemas: {
+    fields: { ...MessageResponse.fields, ...StoredMessage.fields },
+    events: Object.fromEntries(StreamEvent.members.map(({ fields }) => [fields.type.literal, fields]))
+  }
+})
+
 /** A fault of the host's program, told when the routes are made. */
 const withoutClashes = (added: ReadonlyArray<Wing>): ReadonlyArray<Wing> => {
-  const taken = new Set(ownWings.map(({ part }) => `part ${part}`))
-  for (const { message, part } of added) {
-    const fields = Object.keys(message?.own ?? {})
-    const known = fields.find((field) => field in StatelessMessageBody.fields)
-    if (known !== undefined) throw new Error(`Messages of the API have the field "${known}" already. Rename yours.`)
-    const names = [`part ${part}`, ...fields.map((field) => `field "${field}"`)]
-    const twice = names.find((name) => taken.has(name))
-    if (twice !== undefined) throw new Error(`Two wings have the ${twice} of messages. Rename one.`)
-    for (const name of names) taken.add(name)
+  const taken = new Set<string>()
+  for (const { message, part, schemas } of [...ownWings, api(), ...added]) {
+    const names = (kind: string, of: object = {}) => Object.keys(of).map((name) => `the ${kind} "${name}"`)
+    for (const name of [
+      ...names("part", { [part]: part }),
+      ...names("field of messages", message?.own),
+      ...names("field of replies", schemas?.fields),
+      ...names("event", schemas?.events)
+    ]) {
+      if (taken.has(name))
+        throw new Error(`The wing of the part "${part}" brings ${name}, which is there already. Rename yours.`)
+      taken.add(name)
+    }
   }
   return added
 }
@@ -160,6 +214,8 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wing
       return asked.length === 0 ? undefined : Object.fromEntries(asked)
     },
 
+    brought,
+
     named: (body) => {
       if (!isRecord(body)) return []
       const named = ({ message }: (typeof speaking)[number]) =>
@@ -185,9 +241,8 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wing
     bodyPath: pathAmong(byPart),
 
     event: (event) => {
-      const encode = byPart.get(event.part)?.event
-      if (encode !== undefined) return encode(event, urlOf)
-      return Object.assign({}, isJsonObject(event.data) ? event.data : { data: event.data }, { type: event.type })
+      const encode = byPart.get(event.part)?.event ?? plainEvent
+      return encode(event, urlOf)
     },
 
     fields: (answer, userMessage, completedRun) => {

@@ -128,7 +128,8 @@ const SendToLlm = Schema.Union([
   Schema.String.check(Schema.isPattern(isBooleanWord, { expected: "a boolean" }))
 ])
 
-const fields = {
+/** Those that stand before `metadata` in a form. */
+const firstFields = {
   content: maybe(Schema.String),
   /** Absent: the version that the thread is pinned to, or the present one. */
   assistant_version: maybe(Version),
@@ -159,7 +160,11 @@ const fields = {
   output_schema: maybe(Schema.Union([Schema.JsonObject, Schema.Boolean])),
   /** What the value is: 1 to 64 letters, digits, `_` and `-`. */
   output_name: maybe(Schema.String),
-  custom_timestamp: maybe(DateTime),
+  custom_timestamp: maybe(DateTime)
+}
+
+const fields = {
+  ...firstFields,
   voice: maybe(VoiceRequest),
   /** Ids of documents of the thread or its assistant: files that were sent before, and are meant with this message. */
   attachments: maybe(Schema.Array(Schema.String)),
@@ -235,45 +240,26 @@ const Flag = maybeOr(BooleanWord, "false")
 const File = Schema.String.annotate({ format: "binary" })
 
 const formText = {
-  content: fields.content,
-  assistant_version: fields.assistant_version,
-  llm_provider: fields.llm_provider,
-  model_name: fields.model_name,
-  system_prompt: fields.system_prompt,
-  image_generation: fields.image_generation,
-  image_model_provider: fields.image_model_provider,
-  image_model_name: fields.image_model_name,
+  ...firstFields,
   image_config: JsonText,
   stream: Flag,
   thinking: JsonText,
   model_options: JsonText,
   tools: JsonText,
-  memory: fields.memory,
   memory_response_citation: Flag,
   memory_citation: Flag,
-  memory_pro: fields.memory_pro,
-  web_search: fields.web_search,
   send_to_llm: maybeOr(BooleanWord, "true"),
   json_output: Flag,
   citations: maybeOr(BooleanWord, "true"),
   background: Flag,
   output_schema: JsonText,
-  output_name: fields.output_name,
-  custom_timestamp: fields.custom_timestamp,
   metadata: JsonText,
   voice: JsonText,
   attachments: JsonText,
   system_one: JsonText
 }
 
-const formStateless = {
-  thread_id: stateless.thread_id,
-  assistant_id: stateless.assistant_id,
-  video_generation: stateless.video_generation,
-  video_model_provider: stateless.video_model_provider,
-  video_model_name: stateless.video_model_name,
-  video_config: JsonText
-}
+const formStateless = { ...stateless, video_config: JsonText }
 
 const uploads = { audio_file: maybe(File), files: maybe(Schema.Array(File)) }
 

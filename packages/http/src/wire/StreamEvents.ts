@@ -26,7 +26,8 @@ const begun = {
   ignored_options: Schema.optionalKey(IgnoredOptions)
 }
 
-const event = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
+/** An event that tells its run. */
+export const event = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({ type: Schema.Literal(type), ...fields, ...common })
 
 /** Deltas are many. The id of the event holds run and sequence, and every other event tells the rest. */
