@@ -2,6 +2,7 @@
 import { turnPartSuite } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 import { moodPart } from "../own-wing/Mood.ts"
+import { redactingGuard } from "../redacting-guard/Guard.ts"
 import { guardrailLayer } from "./Guardrail.ts"
 
 turnPartSuite("guardrail", {
@@ -10,3 +11,5 @@ turnPartSuite("guardrail", {
 })
 
 turnPartSuite("mood", { part: moodPart, turns: [{ options: { mood: "kind" } }, {}] })
+
+turnPartSuite("redacting guard", { part: redactingGuard, turns: [{ content: "Write to ada@example.org." }] })

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
@@ -45,8 +46,10 @@ export const guard = ({
   before,
   by = "sentence",
   name = "guard"
-}: PlainGuard): Layer.Layer<never, never, TurnParts> =>
-  TurnParts.part({
+}: PlainGuard): Layer.Layer<never, never, TurnParts> => {
+  if (by !== "sentence" && by !== "whole")
+    throw new TypeError(`The guard "${name}" reads by ${JSON.stringify(by)}. It must be "sentence" or "whole".`)
+  return TurnParts.part({
     name,
     plan: Schema.Null,
     decide: () => Effect.succeed({ plan: null }),
@@ -59,6 +62,7 @@ export const guard = ({
               (found) => {
                 if (found === undefined || found === null) return Effect.succeed(text)
                 if (typeof found === "string") return Effect.succeed(found)
+                if (!hasText(found, "refuse")) throw unreadable(name, "before", found, "{ refuse: string }")
                 const problems = [{ path: [], message: found.refuse }]
                 return Effect.fail(new TurnRefused({ part: name, reason: "invalid", problems }))
               }
@@ -72,20 +76,42 @@ export const guard = ({
             judge: ({ text, ...piece }) =>
               Effect.map(
                 forOwner((context) => after(text, { ...piece, ...context })),
-                readVerdict
+                (found) => readVerdict(name, found)
               )
           })
         })
   })
+}
 
 /** What is thrown is a defect: the message is refused, or the run ends, because the text was not read. */
 const forOwner = <A>(ask: (context: GuardContext) => A | Promise<A>): Effect.Effect<A, never, Principal> =>
   Effect.flatMap(Principal, ({ ownerId }) => Effect.promise(async (signal) => ask({ owner: ownerId, signal })))
 
 const readVerdict = (
+  guardName: string,
   found: string | { readonly stop: string } | { readonly replace: string } | null | undefined
 ): Verdict => {
   if (found === undefined || found === null) return { _tag: "Pass" }
   if (typeof found === "string") return { _tag: "Change", text: found }
-  return "stop" in found ? { _tag: "Stop", reason: found.stop } : { _tag: "Replace", text: found.replace }
+  if (hasText(found, "stop")) return { _tag: "Stop", reason: found.stop }
+  if (hasText(found, "replace")) return { _tag: "Replace", text: found.replace }
+  throw unreadable(guardName, "after", found, "{ stop: string }, { replace: string }")
+}
+
+/** A host may write a guard without types. */
+const hasText = <Key extends string>(found: unknown, key: Key): found is { readonly [Each in Key]: string } =>
+  Predicate.hasProperty(found, key) && typeof found[key] === "string"
+
+const unreadable = (guardName: string, hook: "before" | "after", found: unknown, objects: string) =>
+  new TypeError(
+    `The guard "${guardName}" returned ${kindOf(found)} from "${hook}". It may return a text, ${objects}, or nothing: undefined or null.`
+  )
+
+/** Values of an object are not told, because they may be what somebody said. */
+const kindOf = (found: unknown): string => {
+  if (typeof found === "number" || typeof found === "boolean") return String(found)
+  if (typeof found !== "object" || found === null) return `a ${typeof found}`
+  if (Array.isArray(found)) return "a list"
+  const fields = Object.entries(found).map(([key, value]) => `${key}: ${typeof value}`)
+  return fields.length === 0 ? "an empty object" : `{ ${fields.join(", ")} }`
 }

@@ -2,8 +2,11 @@
 import { Providers, type TurnPart, TurnParts } from "@colloquy/core"
 import { Answers } from "@colloquy/core/answers"
 import { DocumentLinks } from "@colloquy/core/documents"
+import { Evals } from "@colloquy/core/evals"
 import { Images, Videos } from "@colloquy/core/media"
 import { Memory } from "@colloquy/core/memory"
+import { Outputs } from "@colloquy/core/outputs"
+import { guard, part } from "@colloquy/core/promises"
 import { Summaries } from "@colloquy/core/summaries"
 import { Voice } from "@colloquy/core/voice"
 import { WebSearch } from "@colloquy/core/web-search"
@@ -62,6 +65,23 @@ turnPartSuite("voice", {
   part: Voice.layer(),
   providers,
   turns: [{ options: { tts: { provider: "toy" } } }, {}]
+})
+
+turnPartSuite("outputs", {
+  part: Outputs.layer(),
+  turns: [{ options: { schema: { type: "object", properties: { text: { type: "string" } } }, name: "said" } }, {}]
+})
+
+turnPartSuite("records of evals", { part: Evals.layer(), turns: [{ options: { caseId: "case_1" } }, {}] })
+
+turnPartSuite("a part of plain code", { part: part({ name: "notes", recall: async () => ["Tea"] }), turns: [{}] })
+
+turnPartSuite("a guard of plain code", {
+  part: guard({
+    before: (text) => (text.includes("bomb") ? { refuse: "Not here." } : text.trim()),
+    after: async (text) => (text.includes("alone") ? { replace: "No more." } : undefined)
+  }),
+  turns: [{ content: "A bomb" }, {}]
 })
 
 /** Reviews by sentence, and takes whatever it cannot read as harmless. */
