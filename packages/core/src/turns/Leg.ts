@@ -129,10 +129,18 @@ export interface Leg extends Omit<NewLeg, keyof HandedTo>, Changing<HandedTo> {
   hasEnded: boolean
 }
 
-/** Pushes the first event of a leg, once. A run that is cancelled while it waits gets it too: its log is like that of every other run. */
-export const pushFirst = ({ first, log }: Pick<NewLeg, "first" | "log">): void => {
-  if (log.nextSequence === first.sequence) log.push(() => first)
+type Beginning = Pick<NewLeg, "first" | "log">
+
+/** Whether the leg had its turn. A run that is cancelled while it waits ends without a beginning. */
+export const hasBegun = ({ first, log }: Beginning): boolean => log.nextSequence > first.sequence
+
+/** Pushes the first event of a leg, once. */
+export const pushFirst = (leg: Beginning): void => {
+  if (!hasBegun(leg)) leg.log.push(() => leg.first)
 }
+
+/** The number of the last event. That of the beginning stays free: the store may have begun the run, and its answer was lost. */
+export const lastSequence = ({ first, log }: Beginning): number => Math.max(log.nextSequence, first.sequence + 1)
 
 /** `stored` is the number of events of the log that the store already has. */
 export const beginLeg = (leg: NewLeg, stored: number, settings: TurnSettings): Leg => ({
