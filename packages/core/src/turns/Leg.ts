@@ -121,6 +121,8 @@ export interface Leg extends Omit<NewLeg, keyof HandedTo>, Changing<HandedTo> {
   readonly liveEvents: LiveWindow
   /** The explanation of the last prompt. It is stored with the settlement. */
   explanation: Explanation | null
+  /** How many of the oldest messages the next prompt leaves out, as the last one knew. */
+  leavingSoon: number
   /** How many turns stand above this one. */
   readonly depth: number
   /** The model calls that are left. Null: none of its tools has begun a run, and none began this run. */
@@ -148,6 +150,7 @@ export const beginLeg = (leg: NewLeg, stored: number, settings: TurnSettings): L
   tail: new LogTail(leg.log, stored, leg.stream ? settings.streamedLog : settings.unwatchedLog, isKept),
   liveEvents: new LiveWindow(leg.log),
   explanation: null,
+  leavingSoon: 0,
   next: null,
   depth: leg.plan.parent?.depth ?? 0,
   calls: leg.child?.calls ?? null,

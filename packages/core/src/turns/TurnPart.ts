@@ -161,8 +161,8 @@ export interface SettledLeg {
   readonly threadId: LiveTurn["threadId"]
   readonly assistantId: LiveTurn["assistantId"]
   readonly runId: LiveTurn["runId"]
-  /** How many of the thread's oldest messages the last prompt left out. */
-  readonly historyLeftOut: number
+  /** How many of the thread's oldest messages the last prompt left out, or the next one is likely to leave out. */
+  readonly historyLeavingSoon: number
   /** The value that this part kept with the answer. */
   readonly kept: Schema.Json | null
 }
