@@ -226,6 +226,23 @@ describe("what a part tells and keeps", () => {
     assert.deepStrictEqual(told?.data.memories, [])
   })
 
+  it("has the ids of the stream once, also where a part tells its own", async () => {
+    await using service = await open([say("a")])
+    const recall: TurnPart<string>["recall"] = (_plan, turn) =>
+      Effect.sync(() => {
+        turn.tell({ type: "seen", data: { run_id: "mine", sequence: -1, mood: "kind" } })
+        return []
+      })
+    await install(service, toy("own", { decide: () => Effect.succeed({ plan: "" }), recall }))
+    const response = await service.fetch("POST", "/threads/messages", { content: "x", stream: true })
+    const told = (await response.text()).split("\n").find((line) => line.includes('"seen"')) ?? ""
+    assert.deepStrictEqual(
+      [...told.matchAll(/"(\w+)":/gu)].map(([, name]) => name),
+      ["mood", "type", "thread_id", "assistant_id", "run_id", "sequence"]
+    )
+    assert.notInclude(told, "mine")
+  })
+
   it("is joined where several parts have media", () => {
     const media = (document_id: string) => ({
       document_id,

@@ -106,7 +106,9 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   if (blocker === undefined && begin.saves) return save(state, row, now, begin.followUps)
   const lease = grantLeg(row, now, begin.lease)
   if (blocker === undefined) return start(state, row, now, lease, begin.historyTokens)
-  move(state, row, now, "QUEUED")
+  const [beginning] = begin.events.slice(-1)
+  record(row, begin.events.slice(0, -1))
+  move(state, row, now, "QUEUED", { lastSequence: (beginning?.sequence ?? 1) - 1 })
   signal(state, row)
   return { _tag: "Queued", lease, reserved: granted }
 }
@@ -186,7 +188,7 @@ const save = (state: State, row: RunRow, now: number, followUps: Begin["followUp
   storeFollowUps(state, row.thread.ownerId, now, followUps)
   const at = new Date(now)
   supersede(state, row.thread, now)
-  storePending(row)
+  storePending(row, true)
   move(state, row, now, "COMPLETED", { startedAt: at, endedAt: at })
   signal(state, row)
   return { _tag: "Saved" }
@@ -195,7 +197,7 @@ const save = (state: State, row: RunRow, now: number, followUps: Begin["followUp
 const start = (state: State, row: RunRow, now: number, lease: Lease, historyTokens: number): Started => {
   const startedAt = new Date(now)
   supersede(state, row.thread, now)
-  storePending(row)
+  storePending(row, true)
   move(state, row, now, "IN_PROGRESS", { startedAt })
   signal(state, row)
   return started(row, lease, historyTokens)
@@ -212,14 +214,11 @@ export const supersede = (state: State, thread: ThreadRow, now: number): void =>
   if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, now, new Date(now))
 }
 
-/** Stores the message of a queued run and its first events. A caller whose own events begin at `end` replaces the events from there on. */
-export const storePending = (row: RunRow, end = Number.POSITIVE_INFINITY): void => {
+/** Stores the message of a run that waited or begins at once; of its first events those that are not in the log, if it begins. */
+export const storePending = (row: RunRow, begins: boolean): void => {
   if (row.pending === null) return
   appendToThread(row, row.pending.message)
-  record(
-    row,
-    row.pending.events.filter((event) => event.sequence < end)
-  )
+  if (begins) record(row, row.pending.events)
   row.pending = null
 }
 

@@ -70,7 +70,7 @@ const settle = (state: State, row: RunRow, settlement: Settlement, now: number):
   const { answer, approved, events, explanation, fault, model, status } = settlement
   const modelCalls = row.run.modelCalls + settlement.modelCalls
   const firstTokenAt = row.run.firstTokenAt ?? settlement.firstTokenAt
-  storePending(row, events[0]?.sequence)
+  storePending(row, false)
   record(row, events)
   if (approved !== null) addResults(row, approved)
   appendToThread(row, answer)

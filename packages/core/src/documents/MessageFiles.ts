@@ -177,7 +177,7 @@ export const makeStartWithFiles = Effect.gen(function* () {
     begin: BeginTurn
   ): Effect.fn.Return<StartedTurn, StartError | FilesNotReady | AttachedMeanwhile, Principal> {
     if (request.idempotency !== undefined) {
-      const repeated = yield* turns.repeated(request.idempotency)
+      const repeated = yield* turns.repeated(request.idempotency, request)
       if (Option.isSome(repeated)) return repeated.value
     }
     const kept = yield* findKept(request, files)

@@ -58,11 +58,17 @@ const add = (unit: OpenUnit, message: Message): void => {
 export const messageSize = (message: Message): number =>
   message.tokens + tokensPerMessage * (1 + 2 * message.toolCalls.length + 2 * message.steps.length)
 
-/**
- * The newest units that fit into the budget. `stride` is the number of tokens that are left out at once. Positions are measured in the
- * store's tokens from the start of the thread, so they stay the same while the thread grows.
- */
-export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget: number, stride: number): Packed => {
+/** Where a prompt may begin: with as many units as fit (`barely`), or at the next stride (`even`). */
+interface Cuts {
+  readonly barely: number
+  readonly even: number
+  /** The tokens that stand before a unit in the thread. */
+  readonly positionAt: (index: number) => number
+  /** The tokens of a prompt that begins with a unit. */
+  readonly sizeFrom: (index: number) => number
+}
+
+const findCuts = (units: ReadonlyArray<Unit>, older: History["older"], budget: number, stride: number): Cuts => {
   // For each unit, its position in the thread (`positions`) and in a prompt of all units (`offsets`); the last entry is the end.
   const positions = [older.tokens]
   const offsets = [0]
@@ -80,15 +86,31 @@ export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget
   const target = isWhole ? 0 : Math.ceil(positionAt(barely) / stride) * stride
   let even = barely
   while (even < units.length && positionAt(even) < target) even++
+  return { barely, even, positionAt, sizeFrom }
+}
 
+const countBefore = (units: ReadonlyArray<Unit>, older: History["older"], index: number): number =>
+  older.messages + units.slice(0, index).reduce((sum, unit) => sum + unit.messages.length, 0)
+
+/**
+ * The newest units that fit into the budget. `stride` is the number of tokens that are left out at once. Positions are measured in the
+ * store's tokens from the start of the thread, so they stay the same while the thread grows.
+ */
+export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget: number, stride: number): Packed => {
+  const { barely, even, positionAt, sizeFrom } = findCuts(units, older, budget, stride)
   // With a unit larger than a stride, the stride would leave out many newer units too. In that case only as much as necessary is left out.
   const first = sizeFrom(even) * 2 >= sizeFrom(barely) ? even : barely
   return {
     kept: units.slice(first),
     keptTokens: sizeFrom(first),
-    leftOut: {
-      messages: older.messages + units.slice(0, first).reduce((sum, unit) => sum + unit.messages.length, 0),
-      tokens: positionAt(first)
-    }
+    leftOut: { messages: countBefore(units, older, first), tokens: positionAt(first) }
   }
 }
+
+/** How many messages `pack` leaves out at most with this budget, or a larger one. */
+export const mostLeftOut = (
+  units: ReadonlyArray<Unit>,
+  older: History["older"],
+  budget: number,
+  stride: number
+): number => countBefore(units, older, findCuts(units, older, budget, stride).even)

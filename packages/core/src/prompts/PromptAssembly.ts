@@ -11,7 +11,7 @@ import type { RunId } from "../primitives/Ids.ts"
 import type { History, Message, Step } from "../threads/Message.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import { ContextTooLong } from "./ContextTooLong.ts"
-import { pack, messageSize, tokensPerMessage, toUnits } from "./ContextWindow.ts"
+import { messageSize, mostLeftOut, pack, tokensPerMessage, toUnits } from "./ContextWindow.ts"
 import type { Explanation } from "./Explanation.ts"
 import { addMessage, addStep, type Rendered, messageText } from "./PromptMessages.ts"
 import { fitPart, type FittedPart, historyWeight, type PromptPart, shareRoom, sizeOfPart } from "./PromptPart.ts"
@@ -66,6 +66,11 @@ export interface AssembledPrompt {
   readonly messages: ReadonlyArray<ChatMessage>
   readonly promptTokens: number
   readonly explanation: Explanation
+  /**
+   * How many of the thread's oldest messages this prompt leaves out, and the next one as well: it has the room of this one, less an answer and
+   * a question as long as the one here, or an eighth of the window.
+   */
+  readonly leavingSoon: number
 }
 
 export interface PromptInput {
@@ -105,8 +110,10 @@ export const assemble = (input: PromptInput): Result.Result<AssembledPrompt, Con
     units.reduce((sum, unit) => sum + unit.tokens, history.older.tokens),
     room.forPrompt - fixed
   )
-  const packed = pack(units, history.older, shares.history, Math.max(1, room.forPrompt >> 3))
+  const stride = Math.max(1, room.forPrompt >> 3)
+  const packed = pack(units, history.older, shares.history, stride)
   const recalledTokens = shares.recalled.reduce((sum, part) => sum + part.tokens, 0)
+  const roomSoon = room.forPrompt - fixed - recalledTokens - Math.max(stride, 2 * turnTokens)
   const messages: Array<ChatMessage> = []
   const past = partTexts(shares.recalled, "history")
   const keptMessages = packed.kept.flatMap((unit) => unit.messages)
@@ -123,6 +130,10 @@ export const assemble = (input: PromptInput): Result.Result<AssembledPrompt, Con
   return Result.succeed({
     messages,
     promptTokens,
+    leavingSoon:
+      packed.leftOut.messages === 0 && packed.keptTokens <= roomSoon
+        ? 0
+        : mostLeftOut(units, history.older, roomSoon, stride),
     explanation: {
       model: input.model,
       contextLimit: room.contextLimit,

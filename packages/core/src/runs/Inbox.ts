@@ -12,6 +12,7 @@ import * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
 import type { OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { type InboxPage, type RunPosition, InboxStore, type RunChange, type RunSummary } from "./InboxStore.ts"
 
@@ -48,6 +49,8 @@ export interface RunSummaries {
 const kept = Duration.hours(1)
 const refresh = Duration.minutes(10)
 const changesAtOnce = 100
+/** An unavailable store ends the streams after this time. */
+const outage = Duration.seconds(30)
 
 export class Inbox extends Context.Service<
   Inbox,
@@ -86,13 +89,13 @@ export class Inbox extends Context.Service<
         let followedAt = yield* Clock.currentTimeMillis
         const next: Effect.Effect<ReadonlyArray<RunChange>, StoreUnavailable, Principal> = Effect.gen(function* () {
           while (true) {
-            const found = yield* store.changes(last, kept, changesAtOnce)
+            const found = yield* repeatWhileUnavailable(store.changes(last, kept, changesAtOnce), outage)
             last = found.at(-1)?.mark ?? last
             if (found.length > 0) return found
             yield* Effect.sleep(settings.poll)
             const now = yield* Clock.currentTimeMillis
             if (now - followedAt < Duration.toMillis(refresh)) continue
-            yield* follow
+            yield* repeatWhileUnavailable(follow, outage)
             followedAt = now
           }
         })

@@ -53,7 +53,10 @@ export interface Begin {
   readonly run: NewRun
   /** The user's message. It gets its sequence in the thread when the run becomes IN_PROGRESS. */
   readonly message: NewMessage
-  /** The first entries of the log, from sequence 1. They are stored when the run becomes IN_PROGRESS. */
+  /**
+   * The first entries of the log, from sequence 1. The last one tells that the run begins. While the run waits, `read` MUST give the entries
+   * before the last one; the last one MUST be read from the beginning of the run on, and never of a run that ended before.
+   */
   readonly events: ReadonlyArray<LogEvent>
   /** What happens while another run of the thread is active. */
   readonly mode: "enqueue" | "reject"

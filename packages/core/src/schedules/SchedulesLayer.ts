@@ -311,7 +311,8 @@ export const layerSchedules: Layer.Layer<
         idempotency?: IdempotencyKey
       ) {
         // A repeat gets its run also when the schedule has been deleted since.
-        const begun = idempotency === undefined ? Option.none() : yield* turns.repeated(idempotency)
+        const begun =
+          idempotency === undefined ? Option.none() : yield* turns.repeated(idempotency, { background: true })
         if (Option.isSome(begun)) return begun.value
         return yield* turns.start(toRequest(yield* find(assistantId, id), idempotency))
       })

@@ -108,4 +108,8 @@ export const endCancelled = (log: RunLog<TurnEvent>, answer: RefusedLeg): void =
 }
 
 /** The end of a message that waited for its thread too long. Nothing of it is left. */
-export const waitedTooLong = ({ message }: ThreadBusy): Refusal => ({ code: "thread_busy", message, retryable: true })
+export const waitedTooLong = ({ message }: Pick<ThreadBusy, "message">): Refusal => ({
+  code: "thread_busy",
+  message,
+  retryable: true
+})

@@ -21,7 +21,7 @@ import { partFollowUps } from "./PartFollowUps.ts"
 import { endFollowUps } from "./ChildEnd.ts"
 import { listExpiries } from "./Expiry.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
-import { type Leg, pushFirst } from "./Leg.ts"
+import { hasBegun, lastSequence, type Leg } from "./Leg.ts"
 import { faultFromError, type LegError, type LegOutcome } from "./ModelLoop.ts"
 import { TurnLogs } from "./RunningTurns.ts"
 import { type LegEnd, makeSettlement, terminalEvent } from "./Settlement.ts"
@@ -63,13 +63,13 @@ export class EndLeg extends Context.Service<
           const { model, provider } = leg.plan
           return endRefused(leg.log, { messageId: leg.answerId, provider, model }, waitedTooLong(ended.busy))
         }
-        pushFirst(leg)
-        const recorded = withCitations(recordLeg(leg.log.events, counter), leg.plan)
+        const events = hasBegun(leg) ? leg.log.events : [...leg.log.events, leg.first]
+        const recorded = withCitations(recordLeg(events, counter), leg.plan)
         // The lease is lost. If the run was deleted, its usage is settled all the same; if another process took it over, that process
         // settles it.
         if (ended === lost && recorded.charges.length === 0) return leg.log.close("lost")
         const outcome = afterTools(ended, recorded, leg.number)
-        const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
+        const terminal = terminalEvent(recorded, outcome, leg.explanation, lastSequence(leg))
         const expiries = yield* listExpiries(recorded, outcome.status, leg.lease)
         const partOrders = yield* partFollowUps(leg.parts, recorded, outcome.status, leg)
         const ends = yield* endFollowUps({ leg: leg.number, runId: leg.lease.runId, status: outcome.status }, leg.plan)
@@ -100,7 +100,7 @@ export class EndLeg extends Context.Service<
                 recorded,
                 afterTools(storeUnavailable, recorded, leg.number),
                 leg.explanation,
-                leg.log.nextSequence
+                lastSequence(leg)
               )
             : settled.terminal
         leg.log.push(() => shown)

@@ -1,8 +1,8 @@
 /**
  * Follows the log of a run in any process: from memory while this process works on the run, otherwise from the store, and it changes
- * between the two when another process takes the run over. A stream of events ends with the first terminal event after its start. If the
- * thread of the run is deleted meanwhile, the follower gets a cancelled end, also if that happens before its first look. If the log of an old run was removed, the follower gets the
- * run's end made from the record.
+ * between the two when another process takes the run over. A stream of events ends with the first terminal event after its start. Three ends
+ * are in no log, and are made for the follower: that of a run whose thread is deleted (cancelled, also if that happens before the first look),
+ * that of a message that waited for its thread too long (failed), and that of an old run whose log was removed (from its record).
  */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -23,12 +23,15 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { isAtRest, type Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import { RunStore } from "../runs/RunStore.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import { waitedTooLong } from "./Draft.ts"
 import { endOfPrunedRun } from "./PrunedLog.ts"
 import { Recovery, withIdentity } from "./Recovery.ts"
 import { makeShownEvents } from "./ShownEvents.ts"
 import { RunningTurns, TurnSignals } from "./RunningTurns.ts"
-import { terminalEvent } from "./Settlement.ts"
+import { type LegEnd, terminalEvent } from "./Settlement.ts"
 import { digestEvents, makeLogPages } from "./LogPages.ts"
 import { isTerminal, type TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
@@ -50,7 +53,10 @@ const makeFollow = Effect.gen(function* () {
   const counter = yield* TokenCounter
   const { lease } = yield* TurnSettings
   const texts = yield* RecalledTexts
-  const readPage = makeLogPages(store)
+  const threads = yield* ThreadStore
+  /** A reader waits for an unavailable store as long as the process that works on the run holds its lease. */
+  const patiently = <A>(read: Effect.Effect<A, StoreUnavailable, Principal>) => repeatWhileUnavailable(read, lease)
+  const readPage = makeLogPages({ read: (runId, after) => patiently(store.read(runId, after)) })
   /** After this many milliseconds without an event, the follower checks the lease of the run: the process that works on it may be dead. */
   const silence = Duration.toMillis(lease) / 2
 
@@ -80,6 +86,12 @@ const makeFollow = Effect.gen(function* () {
     return pull
   }
 
+  /** A run that waited and is gone while its thread is there: its message was withdrawn. */
+  const hasWaitedTooLong = ({ cancelRequested, status, threadId }: Run) =>
+    status !== "QUEUED" || cancelRequested
+      ? Effect.succeed(false)
+      : Effect.map(patiently(threads.get(threadId)), Option.isSome)
+
   const fromStore = Effect.fnUntraced(function* (
     principal: typeof Principal.Service,
     runId: RunId,
@@ -94,11 +106,12 @@ const makeFollow = Effect.gen(function* () {
     let hasEnded = false
     let wasAtRest = false
     let heardAt = Number.NEGATIVE_INFINITY
-    const endOfDeletedRun = () => {
-      hasEnded = true
+    const endOfRemovedRun = Effect.gen(function* () {
       const leg = recordLeg(seen, counter)
-      return terminalEvent(known === null ? leg : withIdentity(leg, known), { status: "CANCELLED" }, null, last + 1)
-    }
+      if (known === null) return terminalEvent(leg, { status: "CANCELLED" }, null, last + 1)
+      const end = (yield* hasWaitedTooLong(known)) ? tooLate : ({ status: "CANCELLED" } as const)
+      return terminalEvent(withIdentity(leg, known), end, null, last + 1)
+    })
     return Effect.gen(function* () {
       while (!hasEnded) {
         const page = yield* readPage(runId, last)
@@ -110,20 +123,23 @@ const makeFollow = Effect.gen(function* () {
           seen.push(...page.digest)
           return events
         }
-        const run = yield* store.get(runId)
-        if (Option.isNone(run)) return [endOfDeletedRun()] as const
+        const run = yield* patiently(store.get(runId))
+        if (Option.isNone(run)) {
+          hasEnded = true
+          return [yield* endOfRemovedRun] as const
+        }
         known = run.value
         if (isAtRest(known.status) && known.lastSequence <= last) break
         if (wasAtRest && isAtRest(known.status)) {
           hasEnded = true
-          return [yield* endOfPrunedRun(store, counter, known)] as const
+          return [yield* patiently(endOfPrunedRun(store, counter, known))] as const
         }
         // The run is at rest now, so its log is complete. One more read either returns the rest of the log or shows that the log was
         // removed.
         wasAtRest = isAtRest(known.status)
         if (wasAtRest) continue
         const isSilent = (yield* Clock.currentTimeMillis) - heardAt >= silence
-        if (isSilent && !isAtRest(known.status) && (yield* recovery.endExpired(runId))) continue
+        if (isSilent && !isAtRest(known.status) && (yield* patiently(recovery.endExpired(runId)))) continue
         yield* changed
       }
       return yield* Cause.done()
@@ -170,13 +186,20 @@ export class Followers extends Context.Service<
   static readonly layer: Layer.Layer<
     Followers,
     never,
-    RecalledTexts | RunStore | RunningTurns | TurnSignals | Recovery
+    RecalledTexts | RunStore | ThreadStore | RunningTurns | TurnSignals | Recovery
   > = Layer.effect(
     Followers,
     Effect.map(makeFollow, (follow) =>
       Followers.of({ follow, events: (...args) => Principal.useSync((principal) => follow(principal, ...args)) })
     )
   )
+}
+
+const tooLate: LegEnd = {
+  status: "FAILED",
+  fault: waitedTooLong({
+    message: "The thread was busy for longer than a message may wait. Nothing of the message was kept; send it again."
+  })
 }
 
 type EventPull = Pull.Pull<NonEmptyReadonlyArray<TurnEvent>, StoreUnavailable>

@@ -121,6 +121,8 @@ export interface Leg extends Omit<NewLeg, keyof HandedTo>, Changing<HandedTo> {
   readonly liveEvents: LiveWindow
   /** The explanation of the last prompt. It is stored with the settlement. */
   explanation: Explanation | null
+  /** How many of the oldest messages the next prompt leaves out, as the last one knew. */
+  leavingSoon: number
   /** How many turns stand above this one. */
   readonly depth: number
   /** The model calls that are left. Null: none of its tools has begun a run, and none began this run. */
@@ -129,10 +131,18 @@ export interface Leg extends Omit<NewLeg, keyof HandedTo>, Changing<HandedTo> {
   hasEnded: boolean
 }
 
-/** Pushes the first event of a leg, once. A run that is cancelled while it waits gets it too: its log is like that of every other run. */
-export const pushFirst = ({ first, log }: Pick<NewLeg, "first" | "log">): void => {
-  if (log.nextSequence === first.sequence) log.push(() => first)
+type Beginning = Pick<NewLeg, "first" | "log">
+
+/** Whether the leg had its turn. A run that is cancelled while it waits ends without a beginning. */
+export const hasBegun = ({ first, log }: Beginning): boolean => log.nextSequence > first.sequence
+
+/** Pushes the first event of a leg, once. */
+export const pushFirst = (leg: Beginning): void => {
+  if (!hasBegun(leg)) leg.log.push(() => leg.first)
 }
+
+/** The number of the last event. That of the beginning stays free: the store may have begun the run, and its answer was lost. */
+export const lastSequence = ({ first, log }: Beginning): number => Math.max(log.nextSequence, first.sequence + 1)
 
 /** `stored` is the number of events of the log that the store already has. */
 export const beginLeg = (leg: NewLeg, stored: number, settings: TurnSettings): Leg => ({
@@ -140,6 +150,7 @@ export const beginLeg = (leg: NewLeg, stored: number, settings: TurnSettings): L
   tail: new LogTail(leg.log, stored, leg.stream ? settings.streamedLog : settings.unwatchedLog, isKept),
   liveEvents: new LiveWindow(leg.log),
   explanation: null,
+  leavingSoon: 0,
   next: null,
   depth: leg.plan.parent?.depth ?? 0,
   calls: leg.child?.calls ?? null,

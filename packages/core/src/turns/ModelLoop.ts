@@ -155,6 +155,7 @@ export class ModelLoop extends Context.Service<
             })
           )
           leg.explanation = withNotes(prompt.explanation, recalled.notes)
+          leg.leavingSoon = prompt.leavingSoon
           if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded ?? nothingUsed)
           const request = asking({
             provider: model.provider,

@@ -1,7 +1,6 @@
 /** Step 8 of a turn, for its parts: the follow-ups that each part orders after a leg, or after a message that is only saved. */
 import * as Effect from "effect/Effect"
 import type { AssistantId } from "../primitives/Ids.ts"
-import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
 import { type NewFollowUp, newFollowUp } from "../runs/FollowUp.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import { readSupplement } from "../threads/Supplement.ts"
@@ -17,9 +16,9 @@ export const partFollowUps = (
   status: SettledLeg["status"],
   {
     assistantId,
-    explanation,
+    leavingSoon,
     lease
-  }: { readonly lease: Lease; readonly assistantId: AssistantId; readonly explanation: Explanation | null }
+  }: { readonly lease: Lease; readonly assistantId: AssistantId; readonly leavingSoon: number }
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> => {
   if (parts.length === 0) return Effect.succeed(none)
   const { runId, threadId } = lease
@@ -29,7 +28,7 @@ export const partFollowUps = (
     threadId,
     assistantId,
     runId,
-    historyLeftOut: historyLeftOut(explanation)
+    historyLeavingSoon: leavingSoon
   }
   return followUpOrders(parts, (part) =>
     part.followUps({ ...settled, kept: readSupplement(leg, part.name)?.value ?? null })

@@ -102,6 +102,8 @@ export class Places extends Context.Service<
           return storeAt(known)(write)
         })
         return Effect.catch(turn, (error) => {
+          // The host's answer depends on no place, and to ask the host again may cost something.
+          if (error._tag === "InsufficientCredit") return Effect.fail(error)
           places.delete(placeKey(known.thread.id, ownerId))
           return isDecided && error._tag !== "PlaceOutdated" ? Effect.fail(error) : useAnew(request, rest)
         })

@@ -97,7 +97,7 @@ export class QueueTurn extends Context.Service<
           // Whether the run was activated is not known. The next holder of its lease finds out.
           Effect.catchTag("StoreUnavailable", () => Effect.fail(new LeaseLost()))
         )
-        // The store has all events of a queued run, the first one of the leg too.
+        // The store has all events of a queued run, the first one of the leg too, which it shows when the run begins.
         yield* legs.start(leg, waiting + 1, history)
         // A run that is cancelled while it waits ends without beginning. In that case the log grows, which ends this wait as well.
         return Effect.raceFirst(Deferred.await(begun), log.above(waiting))

@@ -17,6 +17,7 @@ import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { FirstAnswerGone, ThreadBusy } from "./TurnErrors.ts"
 import { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import { decodePlan } from "./TurnPlan.ts"
+import { awaitsBeginning, type ReadMode } from "./TurnRequest.ts"
 
 export type RepeatError = FirstAnswerGone | IdempotencyConflict | ThreadBusy | StoreUnavailable
 
@@ -25,14 +26,17 @@ export class Repeats extends Context.Service<
   {
     /** The turn that the key began, if there is one. A conflict, if the key was used with another request body. */
     readonly find: (
-      key: IdempotencyKey | undefined
+      key: IdempotencyKey | undefined,
+      readMode?: ReadMode
     ) => Effect.Effect<Option.Option<StartedTurn>, RepeatError, Principal>
     /**
-     * Joins the turn of the first request. While that turn waits in the queue, the repeat waits too, and both may fail with `ThreadBusy`.
+     * Joins the turn of the first request. While that turn waits in the queue, a repeat that awaits its beginning waits too, and both may
+     * fail with `ThreadBusy`.
      */
     readonly join: (
       repeated: Repeated | FoundRepeat,
-      fingerprint: string
+      fingerprint: string,
+      readMode?: ReadMode
     ) => Effect.Effect<StartedTurn, RepeatError, Principal>
     /** The newest leg of a run, live or from the store. A run that was cancelled while it waited has no events of that: its record tells it. */
     readonly newest: (run: Run) => Effect.Effect<StartedTurn, StoreUnavailable, Principal>
@@ -47,7 +51,11 @@ export class Repeats extends Context.Service<
       const followers = yield* Followers
       const counter = yield* TokenCounter
 
-      const join = Effect.fnUntraced(function* (repeated: Repeated | FoundRepeat, fingerprint: string) {
+      const join = Effect.fnUntraced(function* (
+        repeated: Repeated | FoundRepeat,
+        fingerprint: string,
+        readMode: ReadMode = {}
+      ) {
         if (repeated.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
         const run = yield* store.get(repeated.runId)
         if (Option.isNone(run)) {
@@ -55,7 +63,9 @@ export class Repeats extends Context.Service<
           return yield* new FirstAnswerGone({ runId: repeated.runId, threadId })
         }
         const { threadId, assistantId, id } = run.value
-        if (run.value.status === "QUEUED") yield* untilBegun(run.value)
+        if (run.value.status === "QUEUED") {
+          if (awaitsBeginning(readMode)) yield* untilBegun(run.value)
+        }
         // The request answered some calls of a run that waits: no leg has begun since.
         else if (isAtRest(run.value.status) && repeated.legStart > run.value.lastSequence)
           return yield* restedTurn(store, counter, run.value)
@@ -85,14 +95,14 @@ export class Repeats extends Context.Service<
       return Repeats.of({
         join,
         newest,
-        find: (key) =>
+        find: (key, readMode) =>
           key === undefined
             ? Effect.succeedNone
             : Effect.flatMap(
                 store.findRepeated(key.key),
                 Option.match({
                   onNone: () => Effect.succeedNone,
-                  onSome: (repeated) => Effect.map(join(repeated, key.fingerprint), Option.some)
+                  onSome: (repeated) => Effect.map(join(repeated, key.fingerprint, readMode), Option.some)
                 })
               )
       })

@@ -161,8 +161,8 @@ export interface SettledLeg {
   readonly threadId: LiveTurn["threadId"]
   readonly assistantId: LiveTurn["assistantId"]
   readonly runId: LiveTurn["runId"]
-  /** How many of the thread's oldest messages the last prompt left out. */
-  readonly historyLeftOut: number
+  /** How many of the thread's oldest messages the last prompt left out, or the next one is likely to leave out. */
+  readonly historyLeavingSoon: number
   /** The value that this part kept with the answer. */
   readonly kept: Schema.Json | null
 }
@@ -322,7 +322,8 @@ export interface TurnPart<Plan> {
   /**
    * 7 converse: reviews the answer, a model's or a part's, before anybody reads it: the stream, the log, parts that speak, the client's
    * tools, the stored message. Called once for a leg. Several parts review in the order of their names, each what the one before it let
-   * pass. A review that fails or exceeds `TurnSettings.reviewTimeout` ends the run as `review_failed`, so it MUST judge any text without a
+   * pass. A call is told when its arguments have passed; calls that were told before the review ended the answer get the result that they were
+   * not run. A review that fails or exceeds `TurnSettings.reviewTimeout` ends the run as `review_failed`, so it MUST judge any text without a
    * defect. A model's reasoning is not shown.
    */
   readonly review?: (plan: Plan, turn: LiveTurn) => Review

@@ -76,6 +76,15 @@ export interface TurnRequest {
   readonly child?: ChildOf
 }
 
+/** How the caller of a turn gets what comes of it. */
+export type ReadMode = Pick<TurnRequest, "stream" | "background">
+
+/**
+ * Whether the caller waits while its message waits for the thread. A stream begins at once, so that its reader knows the run and can cancel it;
+ * it may end with a refusal.
+ */
+export const awaitsBeginning = ({ background, stream }: ReadMode): boolean => stream !== true && background !== true
+
 /** Decisions about calls that wait for an approval. The run goes on when no call is open. */
 export interface DecisionsRequest extends Pick<ToolOutputsRequest, "threadId" | "stream" | "idempotency"> {
   readonly runId: RunId

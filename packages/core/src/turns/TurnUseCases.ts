@@ -40,7 +40,7 @@ import type { TurnEvent } from "./TurnEvent.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { RepeatError } from "./Repeats.ts"
 import type { TurnReply } from "./TurnReply.ts"
-import type { DecisionsRequest, ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
+import type { DecisionsRequest, ReadMode, ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
 /** Everything with which the beginning of a turn can fail. */
 export type StartError =
@@ -89,7 +89,10 @@ export class Turns extends Context.Service<
     /** Begins a turn. When this succeeds, the user's message and the run are stored; when it fails, nothing is. */
     readonly start: (request: TurnRequest) => Effect.Effect<StartedTurn, StartError, Principal>
     /** The turn that this key began, if there is one. For a caller that creates something for a turn before the turn begins. */
-    readonly repeated: (key: IdempotencyKey) => Effect.Effect<Option.Option<StartedTurn>, RepeatError, Principal>
+    readonly repeated: (
+      key: IdempotencyKey,
+      readMode?: ReadMode
+    ) => Effect.Effect<Option.Option<StartedTurn>, RepeatError, Principal>
     /** Begins a turn and waits for its reply. */
     readonly send: (request: TurnRequest) => Effect.Effect<TurnReply, StartError, Principal>
     /** Answers the client's calls of a run that waits. The run goes on when no call is open; otherwise the turn says which are. */

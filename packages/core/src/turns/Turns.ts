@@ -70,7 +70,7 @@ const makeTurns = Effect.gen(function* () {
   yield* Effect.addFinalizer(() => admissions.close)
 
   const begin = (request: TurnRequest) =>
-    Effect.flatMapEager(repeats.find(request.idempotency), (repeated) =>
+    Effect.flatMapEager(repeats.find(request.idempotency, request), (repeated) =>
       Option.isSome(repeated) ? Effect.succeed(repeated.value) : beginFirst(request)
     )
 

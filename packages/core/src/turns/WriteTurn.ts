@@ -42,7 +42,7 @@ import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import { type TurnBudget, turnBudget } from "./TurnBudget.ts"
 import type { SavedMessage } from "./TurnPart.ts"
-import type { TurnRequest } from "./TurnRequest.ts"
+import { awaitsBeginning, type TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 export interface TurnToWrite extends Decided {
@@ -129,7 +129,7 @@ export class WriteTurn extends Context.Service<
         )
         switch (outcome._tag) {
           case "Repeated":
-            return yield* restore(repeats.join(outcome, begin.idempotency?.fingerprint ?? ""))
+            return yield* restore(repeats.join(outcome, begin.idempotency?.fingerprint ?? "", request))
           case "ThreadMissing":
             return yield* new ThreadNotFound({ threadId: place.thread.id })
           case "Outdated":
@@ -161,8 +161,7 @@ export class WriteTurn extends Context.Service<
             const begun = begin.saves
               ? yield* queueSave({ lease, draft: turn.draft, saved: first }, begin.followUps)
               : yield* queue(firstLeg(turn, first, lease, makeBudget(turn, lease, reserved)))
-            // A stream begins while the message waits, so that its reader knows the run and can cancel it. It then ends with the refusal.
-            if (request.stream !== true && request.background !== true) yield* restore(begun)
+            if (awaitsBeginning(request)) yield* restore(begun)
             return started
           }
         }

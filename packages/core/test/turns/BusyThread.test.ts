@@ -1,6 +1,14 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/testing"
-import { defaultTurnSettings, Principal, type ThreadId, Turns } from "@colloquy/core"
+import {
+  defaultTurnSettings,
+  Principal,
+  type RunId,
+  type ThreadId,
+  Threads,
+  type TurnEvent,
+  Turns
+} from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -368,7 +376,7 @@ describe("a streamed message that waits for its turn", () => {
   )
 
   story(
-    "can be cancelled before its turn: its stream ends, its message stays, and no model is asked",
+    "can be cancelled before its turn: its stream ends without a beginning, its message stays, and no model is asked",
     [[gate("1"), say("one")]],
     Effect.gen(function* () {
       const turns = yield* Turns
@@ -378,7 +386,12 @@ describe("a streamed message that waits for its turn", () => {
       assert.strictEqual((yield* turns.cancel(threadId, second.runId)).status, "CANCELLED")
       assert.deepInclude(yield* second.reply, { status: "CANCELLED", runId: second.runId, content: "" })
       const followed = yield* Stream.runCollect(yield* turns.follow(threadId, second.runId, 0))
-      assert.deepStrictEqual(tags(followed), ["UserMessage", "RunStarted", "RunCancelled"])
+      assert.deepStrictEqual(tags(followed), ["UserMessage", "RunCancelled"])
+      assert.deepInclude(followed[1], {
+        provider: "scripted",
+        model: "scripted-model",
+        messageId: (yield* second.reply).messageId
+      })
       yield* (yield* ScriptedModel).release("1")
       yield* turns.drain
       assert.deepStrictEqual(yield* contents(threadId), ["1", "2", null, "one"])
@@ -404,6 +417,40 @@ describe("a streamed message that waits for its turn", () => {
     }),
     patiently
   )
+
+  /** What a reader in another process gets of a message that waits here. */
+  const seenElsewhere = Effect.fnUntraced(function* (state: InMemory.State, threadId: ThreadId, runId: RunId) {
+    const other = yield* openKernel([], { stores: InMemory.layerFrom(state), ...patiently })
+    const events = yield* other.run(Turns.use((turns) => turns.follow(threadId, runId, 0)))
+    const seen: Array<TurnEvent> = []
+    const all = events.pipe(Stream.runForEach((event) => Effect.sync(() => void seen.push(event))))
+    return { seen, all: yield* Effect.forkChild(all, { startImmediately: true }) }
+  })
+
+  for (const [end, change, tag] of [
+    ["the refusal when it has waited too long", "wait", "RunFailed"],
+    ["its end when the thread is deleted", "delete", "RunCancelled"],
+    ["its answer when the thread is free", "release", "RunEnded"]
+  ] as const) {
+    const state = InMemory.makeState()
+    story(
+      `shows itself at once to a reader in another process, and ${end}`,
+      [[gate("1"), say("one")], ...(change === "release" ? [say("two")] : [])],
+      Effect.gen(function* () {
+        const { threadId } = yield* blocked("1")
+        const second = yield* streamed("2", threadId)
+        const { all, seen } = yield* seenElsewhere(state, threadId, second.runId)
+        assert.deepStrictEqual(tags(seen), ["UserMessage"])
+        if (change === "wait") yield* TestClock.adjust("31 seconds")
+        if (change === "release") yield* (yield* ScriptedModel).release("1")
+        if (change === "delete") yield* (yield* Threads).remove(threadId)
+        yield* Fiber.join(all)
+        assert.strictEqual(seen.at(-1)?._tag, tag)
+        if (change === "wait") assert.deepInclude(seen[1], { code: "thread_busy", retryable: true, sequence: 2 })
+      }),
+      { stores: InMemory.layerFrom(state), ...patiently }
+    )
+  }
 
   story(
     "and is only to be saved: is known, saved in its turn, and cancelled without a trace",

@@ -14,6 +14,7 @@ import {
 import { foldReply, newId } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -30,9 +31,13 @@ import {
   terminalEvent,
   weather
 } from "../support/Story.ts"
+import { faultyStores } from "../support/WatchedStores.ts"
 
 const followed = (turn: { readonly threadId: ThreadId; readonly runId: Run }, after: number) =>
   Turns.use((turns) => Effect.flatMap(turns.follow(turn.threadId, turn.runId, after), Stream.runCollect))
+
+/** Nothing is asked again, and no model is given up: only the reader's waits take time. */
+const patient = { chat: { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour", idleTimeout: "1 hour" } } as const
 
 const isStored = (event: TurnEvent) => event._tag !== "ReasoningDelta" && event._tag !== "ReasoningEnded"
 
@@ -200,6 +205,47 @@ describe("following a run", () => {
       assert.strictEqual((yield* turn.reply).content, "ab")
     })
   )
+})
+
+describe("a reader in another process while the store is away", () => {
+  const reading = ["runs.read", "runs.get"]
+
+  for (const [seconds, end] of [
+    [20, "reads on when it is back"],
+    [45, "is told so after the time of a lease"]
+  ] as const) {
+    const state = InMemory.makeState()
+    story(
+      `for ${seconds} seconds ${end}`,
+      [[say("a"), gate(), say("b")]],
+      Effect.gen(function* () {
+        const model = yield* ScriptedModel
+        let isAway = false
+        const stores = faultyStores(state, (operation) => (isAway && reading.includes(operation) ? "refuse" : null))
+        const other = yield* openKernel([], { stores, settings: patient })
+        const turn = yield* (yield* Turns).start({ content: "Hi", stream: true })
+        yield* model.reached()
+        yield* TestClock.adjust("1 second")
+        const seen: Array<TurnEvent> = []
+        const events = yield* other.run(Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0)))
+        const reader = yield* Effect.forkChild(
+          Effect.exit(events.pipe(Stream.runForEach((event) => Effect.sync(() => void seen.push(event))))),
+          { startImmediately: true }
+        )
+        yield* TestClock.adjust("1 second")
+        isAway = true
+        yield* model.release()
+        yield* turn.reply
+        yield* TestClock.adjust(`${seconds} seconds`)
+        isAway = false
+        yield* TestClock.adjust("2 seconds")
+        const exit = yield* Fiber.join(reader)
+        if (seconds > 30) assert.isTrue(Exit.isFailure(exit))
+        else assert.deepStrictEqual(seen, yield* Stream.runCollect(turn.events))
+      }),
+      { stores: InMemory.layerFrom(state), settings: patient }
+    )
+  }
 })
 
 const Step = Schema.Struct({

@@ -45,6 +45,26 @@ describe("a request with an idempotency key", () => {
     })
   )
 
+  for (const how of [{ stream: true }, { background: true }]) {
+    story(
+      `(${Object.keys(how).join("")}) that is repeated while its message waits for the thread has started at once, as the first one`,
+      [[gate("1"), say("one")], say("two")],
+      Effect.gen(function* () {
+        const turns = yield* Turns
+        const { threadId } = yield* turns.start({ content: "1" })
+        yield* (yield* ScriptedModel).reached("1")
+        const request = { content: "2", threadId, idempotency: key, ...how }
+        const first = yield* turns.start(request)
+        const again = yield* turns.start(request)
+        assert.strictEqual(again.runId, first.runId)
+        assert.strictEqual((yield* turns.report(threadId, first.runId)).run.status, "QUEUED")
+        yield* (yield* ScriptedModel).release("1")
+        assert.deepStrictEqual(yield* Stream.runCollect(again.events), yield* Stream.runCollect(first.events))
+        assert.strictEqual((yield* again.reply).content, "two")
+      })
+    )
+  }
+
   story(
     "with another body is a conflict, while it runs and after",
     [[gate(), say("Once.")]],

@@ -1,7 +1,7 @@
 /** A turn on a thread that this process has just answered needs no look-up, and is never decided on what is not so any more. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { say, ScriptedModel } from "@colloquy/testing"
-import { Assistants, Threads, TurnParts, Turns } from "@colloquy/core"
+import { Assistants, InsufficientCredit, Threads, TurnParts, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -46,6 +46,23 @@ describe("a thread that was answered here before", () => {
       assert.strictEqual(none.seen.lookUps, 2)
     }),
     { stores: watchedStores(InMemory.makeState(), none.count), settings: { keptPlaces: 0 } }
+  )
+
+  let asked = 0
+  const credit = {
+    ensureCredit: () => Effect.suspend(() => (++asked > 1 ? Effect.fail(new InsufficientCredit()) : Effect.void)),
+    record: () => Effect.void
+  }
+  story(
+    "is refused for lack of credit after one question to the host",
+    [say("1")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* turns.send({ content: "a" })
+      assert.strictEqual((yield* failureFrom(turns.send({ content: "b", threadId })))._tag, "InsufficientCredit")
+      assert.strictEqual(asked, 2)
+    }),
+    { metering: credit }
   )
 
   const shared = InMemory.makeState()

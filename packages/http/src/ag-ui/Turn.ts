@@ -174,7 +174,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
       turn === null || turn.open !== undefined
         ? { ...at, _tag: "AtRest", results }
         : { ...at, _tag: "Leg", turn, isAgain, results }
-    const repeated = yield* turns.repeated(idempotency)
+    const repeated = yield* turns.repeated(idempotency, { stream: true })
     if (Option.isSome(repeated)) return leg(repeated.value, [], true)
     if ((input.resume ?? []).length > 0) {
       const { isAgain, results, turn } = yield* resume(at, input, idempotency)

@@ -120,9 +120,17 @@ const rareEventFields = (event: Rare, wings: Shown, runId: string) => {
     case "LiveMissed":
       return null
     case "PartTold":
-      return wings.event(event)
+      return withoutCommon(wings.event(event))
   }
 }
+
+/** The stream itself tells these, after the fields of an event. A part that tells them too would have them twice in one object. */
+const common = ["thread_id", "assistant_id", "run_id", "sequence"]
+
+const withoutCommon = <Fields extends object>(fields: Fields): object =>
+  common.some((name) => name in fields)
+    ? Object.fromEntries(Object.entries(fields).filter(([name]) => !common.includes(name)))
+    : fields
 
 const begunBy = (event: Extract<TurnEvent, { readonly _tag: "RunStarted" | "RunContinuing" }>) => ({
   message_id: event.messageId,

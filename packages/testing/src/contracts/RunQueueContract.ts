@@ -25,21 +25,35 @@ import {
 } from "./Scenes.ts"
 
 export const runQueueContract = (test: ContractTest): void => {
-  test("MUST keep a queued run without storing its message and log yet", function* () {
+  test("MUST show the log of a queued run up to the entry before the last one, and not its message", function* () {
     const runs = yield* RunStore
     const { id } = yield* openThread
     yield* startTurn(id)
-    const { begin, runId } = yield* queueTurn(id, { events: [sampleEvent(1), sampleEvent(2)] })
+    const events = [sampleEvent(1), sampleEvent(2, awkwardJson), sampleEvent(3)]
+    const { begin, runId } = yield* queueTurn(id, { events })
     assert.deepInclude(yield* storedRun(runId), {
       status: "QUEUED",
-      lastSequence: 0,
+      lastSequence: 2,
       userMessageId: begin.message.id,
       answerId: begin.run.answerId,
       startedAt: null,
       endedAt: null
     })
     assert.deepStrictEqual(yield* runs.messages(runId), [])
-    assert.deepStrictEqual(yield* runs.read(runId, 0), [])
+    assert.deepStrictEqual(yield* runs.read(runId, 0), events.slice(0, 2))
+    assert.deepStrictEqual(yield* runs.read(runId, 1), events.slice(1, 2))
+    assert.deepStrictEqual(yield* runs.read(runId, 2), [])
+  })
+
+  test("MUST show nothing of the log of a queued run that has no entry before its beginning", function* () {
+    const runs = yield* RunStore
+    const { id } = yield* openThread
+    yield* startTurn(id)
+    for (const events of [[], [sampleEvent(1)]]) {
+      const { runId } = yield* queueTurn(id, { events })
+      assert.strictEqual((yield* storedRun(runId)).lastSequence, 0)
+      assert.deepStrictEqual(yield* runs.read(runId, 0), [])
+    }
   })
 
   test("MUST start a queued run with its message, its log and the history when the thread is free", function* () {

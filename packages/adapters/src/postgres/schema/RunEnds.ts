@@ -51,19 +51,19 @@ end $$`
 )
 
 /**
- * Prepares the end of a run that is still queued: gives its message a position in the thread, and keeps of the events that were stored in
- * advance those before `p_until`, the first event of the settlement.
+ * Prepares the end of a run that is still queued: gives its message a position in the thread, and takes the beginning out of its log, which
+ * was stored in advance.
  */
 const placeQueued = sqlFunction(
   "place_queued",
-  `(p_owner text, p_run {schema}.runs, p_until integer) returns integer language plpgsql as $$
+  `(p_owner text, p_run {schema}.runs) returns void language plpgsql as $$
 declare
   v_first integer := {schema}.place_message(p_owner, p_run);
 begin
-  delete from {schema}.run_log where run_id = p_run.id and owner = p_owner and first_sequence >= p_until;
-  update {schema}.run_log set last_sequence = p_until - 1 where run_id = p_run.id and owner = p_owner and last_sequence >= p_until;
+  delete from {schema}.run_log where run_id = p_run.id and owner = p_owner and first_sequence > p_run.last_sequence;
+  update {schema}.run_log set last_sequence = p_run.last_sequence
+    where run_id = p_run.id and owner = p_owner and last_sequence > p_run.last_sequence;
   update {schema}.runs set first_message = v_first where id = p_run.id and owner = p_owner;
-  return coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run.id and owner = p_owner), 0);
 end $$`
 )
 
@@ -133,7 +133,7 @@ begin
 
   if v_found = 'QUEUED' then
     select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
-    v_last := {schema}.place_queued(p_owner, v_run, coalesce(p_first, 2147483647));
+    perform {schema}.place_queued(p_owner, v_run);
     select message_count, tokens into v_messages, v_tokens from {schema}.threads where id = v_thread and owner = p_owner;
   elsif p_approved is not null then
     select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
@@ -234,8 +234,8 @@ end $$`
 )
 
 /**
- * Returns the next rows of a run's log, about a thousand events. Events after `last_sequence` are not returned: they belong to a run that
- * is still queued. An active run is marked as `watched` before its log is read: the read sees all events that were committed before the
+ * Returns the next rows of a run's log, about a thousand events. The event after `last_sequence` of the run is not returned: it is the
+ * beginning of a run that is still queued. An active run is marked as `watched` before its log is read: the read sees all events that were committed before the
  * mark, and for every event after the mark the run sends a notification.
  */
 const readLog = sqlFunction(
@@ -249,10 +249,11 @@ begin
     where id = p_run and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED') and not watched;
   select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
   return query
-    select page.first_sequence, page.last_sequence, page.events from (
+    select page.first_sequence, least(page.last_sequence, v_run.last_sequence), page.events from (
       select batch.*, sum(batch.last_sequence - batch.first_sequence + 1) over (order by batch.last_sequence) as upto from (
         select * from {schema}.run_log log
-          where log.run_id = v_run.id and log.owner = p_owner and log.last_sequence > p_after and log.first_sequence <= v_run.last_sequence
+          where log.run_id = v_run.id and log.owner = p_owner and log.last_sequence > p_after
+            and log.first_sequence <= v_run.last_sequence and p_after < v_run.last_sequence
           order by log.last_sequence limit 1000
       ) batch
     ) page

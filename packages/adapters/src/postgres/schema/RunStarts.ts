@@ -192,7 +192,7 @@ begin
     plan, assistant_version, schedule_id, parent_run_id, created_at, started_at, ended_at, token, leg_token, lease_until, first_message
   ) values (
     p_run, p_owner, p_thread, v_assistant, v_status, coalesce(p_first, 1),
-    case when v_status = 'QUEUED' then 0 else coalesce(p_last, 0) end,
+    case when v_status = 'QUEUED' then greatest(p_last - 1, 0) else coalesce(p_last, 0) end,
     p_message_id, p_answer, p_stream, p_provider, p_model, p_plan, p_assistant_version, p_schedule, p_parent, p_created_at,
     case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
     1, 1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end,
@@ -207,8 +207,8 @@ end $$`
 )
 
 /**
- * The first events of a queued run are stored when it is queued, but readers do not see them: they read up to `last_sequence`, which is 0
- * until this function raises it. The call may be repeated.
+ * All first events of a queued run are stored when it is queued. Readers get those up to `last_sequence`, which leaves out the last one, the
+ * beginning of the run, until this function raises it. The call may be repeated.
  */
 const activateRun = sqlFunction(
   "activate_run",
