@@ -153,7 +153,7 @@ export const endsOf = (part: string, { live, message }: OpenLeg): ReadonlyArray<
         supplements: kept === null ? null : { [part]: { value: kept } },
         keptAs: undefined
       }
-      return { ...of, leg, status, historyLeftOut: 3, kept }
+      return { ...of, leg, status, historyLeavingSoon: 3, kept }
     })
   )
   return [{ ...of, status: "SAVED", message }, ...ends]
