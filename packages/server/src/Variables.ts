@@ -220,7 +220,7 @@ export const variables = {
   ),
   summarizesThreads: isTrue(
     "THREAD_SUMMARIES",
-    "`true`: what no longer fits into the window of a conversation's model is summarised by it, and the [summary](conversations.md#summaries) goes with the conversation; a call now and then, on such threads only",
+    "`true`: what soon no longer fits into the window of a conversation's model is summarised by it, and the [summary](conversations.md#summaries) goes with the conversation; a call for each eighth of the window, on such threads only",
     true
   ),
   summarizesDocuments: isTrue(

@@ -595,15 +595,17 @@ describe("what a provider keeps of an answer that it interrupts", () => {
     ["after", interrupted("Fine. "), [sends("Fine. "), ...raw("It is sk-12.")]],
     ["before", interrupted("It is sk-12. "), [sendsNothing, ...raw("Fine.")]]
   ] as const) {
-    it.effect(`goes back in later turns as a whole or not at all (something was changed ${place} the interruption)`, () =>
-      withGuard(
-        [...first, next, [sendsNothing, say("Bye.")]],
-        {},
-        Effect.gen(function* () {
-          const { turn } = yield* turnWithEvents()
-          yield* turnWithEvents({ threadId: turn.threadId })
-        })
-      )
+    it.effect(
+      `goes back in later turns as a whole or not at all (something was changed ${place} the interruption)`,
+      () =>
+        withGuard(
+          [...first, next, [sendsNothing, say("Bye.")]],
+          {},
+          Effect.gen(function* () {
+            const { turn } = yield* turnWithEvents()
+            yield* turnWithEvents({ threadId: turn.threadId })
+          })
+        )
     )
   }
 
