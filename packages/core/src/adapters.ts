@@ -212,7 +212,7 @@ export {
 } from "./runs/InboxStore.ts"
 export { summaryRecord } from "./runs/SummaryRecord.ts"
 export { InboxSettings, type RunSummaries } from "./runs/Inbox.ts"
-export { FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
+export { type FollowUpOrder, FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
 export {
   type ClaimLane,
   type ClaimRules,
@@ -286,7 +286,6 @@ export {
 /** turns: how a message becomes an answer. */
 export type { ReviewedPiece, Review, Verdict } from "./turns/Review.ts"
 export type {
-  FollowUpOrder,
   Heard,
   Listening,
   PartAnswer,

@@ -14,7 +14,8 @@ import type { OfferedTool } from "../turns/Leg.ts"
 import { checkTools, decideParts } from "../turns/PartDecisions.ts"
 import type { Place } from "../turns/Place.ts"
 import type { PlannedPart, RegisteredPart } from "../turns/RegisteredPart.ts"
-import type { FollowUpOrder, SessionExchange } from "../turns/TurnPart.ts"
+import type { FollowUpOrder } from "../runs/FollowUp.ts"
+import type { SessionExchange } from "../turns/TurnPart.ts"
 import type { ServiceSelection, SessionRequest } from "./Frames.ts"
 
 export class FeatureRefused extends Schema.TaggedError<FeatureRefused>()("FeatureRefused", {

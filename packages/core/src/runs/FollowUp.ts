@@ -8,7 +8,17 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { FollowUpId, newId, OwnerId } from "../primitives/Ids.ts"
 
-/** A follow-up as its author orders it. */
+/** A follow-up as a part orders it. The kernel adds an id and a time, and stores it with what it follows. */
+export const FollowUpOrder = Schema.Struct({
+  kind: Schema.String,
+  key: Schema.String,
+  payload: Schema.Json,
+  sequence: Schema.optionalKey(Schema.String),
+  delayMillis: Schema.optionalKey(Schema.Finite)
+})
+export type FollowUpOrder = typeof FollowUpOrder.Type
+
+/** A follow-up as it is stored. */
 export interface NewFollowUp {
   readonly id: FollowUpId
   /** The kind of worker that does the work. */
@@ -29,18 +39,16 @@ export interface NewFollowUp {
   readonly createdAt: Date
 }
 
-type Order = Pick<NewFollowUp, "kind" | "key" | "payload"> & Partial<Pick<NewFollowUp, "sequence" | "delayMillis">>
-
 /** A follow-up of this moment, with an id. By default it is done at once, and in parallel with others. */
 export const newFollowUp = ({
   delayMillis = 0,
   key,
   kind,
   payload,
-  sequence = null
-}: Order): Effect.Effect<NewFollowUp> =>
+  sequence
+}: FollowUpOrder): Effect.Effect<NewFollowUp> =>
   Effect.zipWith(newId(FollowUpId), Clock.currentTimeMillis, (id, now) => {
-    return { id, kind, key, payload, sequence, delayMillis, createdAt: new Date(now) }
+    return { id, kind, key, payload, sequence: sequence ?? null, delayMillis, createdAt: new Date(now) }
   })
 
 /** *Open* follow-ups are pending or running; *done* and *dead* ones are at rest. */

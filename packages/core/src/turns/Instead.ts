@@ -182,6 +182,7 @@ const resent = (
   return {
     ...questionFields,
     ...request,
+    instead,
     content,
     ...(Object.keys(options).length === 0 ? {} : { options }),
     ...(plan?.options === undefined ? {} : { modelOptions: { ...plan.options, ...request.modelOptions } })

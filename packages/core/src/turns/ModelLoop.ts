@@ -178,7 +178,7 @@ export class ModelLoop extends Context.Service<
           const isFinal = isLast && (isCounted || isSpent)
           const step: StepResult = yield* runStep(leg, chat, { begun, isFinal, review }, request)
           if (review !== null && !(yield* review.goesOn)) {
-            if (output !== null) yield* output.take(recordLeg(leg.log.events, counter), findTurn, true)
+            if (output !== null) yield* output.takeReplaced(recordLeg(leg.log.events, counter), findTurn)
             return LegOutcome.Answered()
           }
           const notKept = step.media.length + step.sources.length === 0 ? null : yield* receive(leg, findTurn, step)

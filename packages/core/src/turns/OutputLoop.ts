@@ -65,6 +65,20 @@ export class OutputLoop {
       return verdict._tag === "Fits" ? Effect.succeed(true) : new OutputUnusable({ fault: verdict.fault })
     })
 
+  /** Takes the text with which a review has replaced the answer. The model is not asked again. */
+  readonly takeReplaced = (recorded: RecordedLeg, findTurn: (part: string) => LiveTurn) =>
+    Effect.mapError(
+      this.take(recorded, findTurn, true),
+      ({ fault }) =>
+        new OutputUnusable({
+          fault: {
+            ...fault,
+            message: "A check of this server has replaced the answer by a text that does not fit the schema.",
+            retryable: false
+          }
+        })
+    )
+
   private changesWire(request: ChatRequest, asked: ChatRequest): boolean {
     const { wire } = this.leg.model
     return wire !== undefined && JSON.stringify(wire(request)) !== JSON.stringify(wire(asked))

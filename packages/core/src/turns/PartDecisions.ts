@@ -118,6 +118,9 @@ export const concernedParts = (parts: ReadonlyArray<RegisteredPart>, turn: TurnC
 export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnRequest): boolean =>
   parts.some((part) => part.has("listen") && options?.[part.name] !== undefined)
 
+/** Whether a part reads each message before the turn is decided. */
+export const isRewritten = (parts: ReadonlyArray<RegisteredPart>): boolean => parts.some((part) => part.has("rewrite"))
+
 /**
  * Step 2. The written text is rewritten, then every part may refuse, then the parts listen. The content is the written text, followed by
  * what each part heard, rewritten too.
@@ -128,7 +131,11 @@ const listen = Effect.fnUntraced(function* (
   listening: (part: string) => Listening
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
   const { rewrite, rewritten } = rewritingOnce(parts, written)
-  const turn = rewrite === null ? written : withContent({ ...written, rewrite }, yield* rewrite(written.content))
+  // The text of a question that is asked again was rewritten before it was stored.
+  const { instead } = written.request
+  const isStored = instead !== undefined && instead.edited === undefined
+  const content = rewrite === null || isStored ? written.content : yield* rewrite(written.content)
+  const turn = rewrite === null ? written : withContent({ ...written, rewrite }, content)
   const texts = [turn.content]
   const supplements: Array<readonly [string, Supplement]> = []
   for (const part of parts) yield* part.refuse(turn)

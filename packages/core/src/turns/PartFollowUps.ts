@@ -1,11 +1,11 @@
 /** Step 8 of a turn, for its parts: the follow-ups that each part orders after a leg, or after a message that is only saved. */
 import * as Effect from "effect/Effect"
 import type { AssistantId } from "../primitives/Ids.ts"
-import { type NewFollowUp, newFollowUp } from "../runs/FollowUp.ts"
+import { type FollowUpOrder, type NewFollowUp, newFollowUp } from "../runs/FollowUp.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import { readSupplement } from "../threads/Supplement.ts"
 import type { PlannedPart } from "./RegisteredPart.ts"
-import type { FollowUpOrder, SavedMessage, SettledLeg } from "./TurnPart.ts"
+import type { SavedMessage, SettledLeg } from "./TurnPart.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
 const none: ReadonlyArray<NewFollowUp> = []

@@ -12,7 +12,7 @@ import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { OwnerId, ThreadId } from "../primitives/Ids.ts"
 import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { isHeard } from "./PartDecisions.ts"
+import { isHeard, isRewritten } from "./PartDecisions.ts"
 import { type Place, type PlaceOutdated, PlaceRecords } from "./Place.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import { ThreadChanged } from "./TurnErrors.ts"
@@ -50,12 +50,13 @@ export class Places extends Context.Service<
       const { keptPlaces } = yield* TurnSettings
       const places = new RecentlyUsed<Place>(keptPlaces)
       /**
-       * A turn whose message a part hears never uses a remembered place: if the place were outdated, the part would hear the message twice,
-       * and hearing costs money.
+       * A turn whose message a part hears or rewrites never uses a remembered place: if the place were outdated, the part would read the
+       * message twice, and reading costs money.
        */
       const find = (request: TurnRequest, ownerId: OwnerId): Place | undefined => {
         const { threadId } = request
-        if (threadId === undefined || isHeard(parts.all(), request)) return undefined
+        const all = parts.all()
+        if (threadId === undefined || isHeard(all, request) || isRewritten(all)) return undefined
         return places.get(placeKey(threadId, ownerId))
       }
 

@@ -2,7 +2,7 @@
  * Makes of a part what turns use: every step is there, with its options, its plan, its time limit, and what happens when the step fails.
  * Only the part itself knows the type of its plan; turns store it as JSON. A part may be the host's code, or may call a provider, a store or a
  * service of the host. Before anything is stored, a step that is too slow refuses the turn and names the part. Afterwards a step that fails or
- * is too slow is left out, with a line in the server's log. `speak` is limited in `Speaking`, because all parts speak in one time.
+ * is too slow is left out, with a line in the server's log, unless it checks or makes the answer. `speak` is limited in `Speaking`, because all parts speak in one time.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -25,8 +25,8 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Review } from "./Review.ts"
+import { FollowUpOrder } from "../runs/FollowUp.ts"
 import type {
-  FollowUpOrder,
   Heard,
   Listening,
   ModelOutput,
@@ -271,14 +271,7 @@ const noText = (part: string) => new TypeError(`The part "${part}" rewrote a tex
 
 const checkPrompt = Schema.decodeEffect(Schema.Array(PromptPart))
 
-const Order = Schema.Struct({
-  kind: Schema.String,
-  key: Schema.String,
-  payload: Schema.Json,
-  sequence: Schema.optionalKey(Schema.String),
-  delayMillis: Schema.optionalKey(Schema.Finite)
-})
-const decodeOrders = Schema.decodeEffect(Schema.Array(Order))
+const decodeOrders = Schema.decodeEffect(Schema.Array(FollowUpOrder))
 
 const isJson = Schema.is(Schema.Json)
 

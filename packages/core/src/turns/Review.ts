@@ -25,7 +25,7 @@ export interface ReviewedPiece {
 /**
  * `Pass`: the piece is told as it is. `Change`: `text` is told in its place. `Stop`: neither the piece nor anything after it is told; the
  * run fails as `review_stopped`, with `reason` as its message and what was told before as its partial answer. `Replace`: `text` is told
- * instead of the piece and of everything after it, and the run completes.
+ * instead of the piece and of everything after it, and the run completes. Where the answer has to be one JSON value, `text` must be one that fits.
  */
 export type Verdict =
   | { readonly _tag: "Pass" }

@@ -22,6 +22,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { RenderedMessage } from "../prompts/PromptMessages.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
+import type { FollowUpOrder } from "../runs/FollowUp.ts"
 import type { Thread } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { History, Message } from "../threads/Message.ts"
@@ -189,15 +190,6 @@ export interface Reading {
  */
 export type Rendering = Partial<RenderedMessage>
 
-/** A follow-up as a part orders it. The kernel adds an id and a time, and stores it with the settlement. */
-export interface FollowUpOrder {
-  readonly kind: string
-  readonly key: string
-  readonly payload: Schema.Json
-  readonly sequence?: string
-  readonly delayMillis?: number
-}
-
 /**
  * How a part joins a voice session. Nobody has spoken yet, so the part gives the model instructions beforehand, or a tool with which the
  * model asks later.
@@ -221,8 +213,8 @@ export interface SessionExchange {
 
 /**
  * A part of a turn. A step of `rewrite`, `refuse`, `listen` or `decide` that has a defect or takes too long stops the turn before anything is
- * stored. A later step with a defect or a timeout is left out of the turn, with an error in the server's log. `rewrite` and `review` are
- * never left out: what they could not check is withheld.
+ * stored. A later step with a defect or a timeout is left out of the turn, with an error in the server's log. Four steps are never left out:
+ * what `rewrite` and `review` could not check is withheld, and where `answer` or `output` fails, the run fails.
  */
 export interface TurnPart<Plan> {
   /** The key of the part's slice of the plan, of the explanation and of a message's supplements. */

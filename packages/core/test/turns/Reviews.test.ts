@@ -28,6 +28,7 @@ import {
   think
 } from "@colloquy/testing"
 import { Inspections } from "@colloquy/core/inspection"
+import { outputsPartName } from "@colloquy/core/outputs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -697,6 +698,27 @@ describe("a review that ends the answer", () => {
       })
     )
   })
+
+  for (const [text, ends] of [
+    ['{"a": 1}', { _tag: "RunEnded" }],
+    ["No.", { _tag: "RunFailed", code: "output_invalid", retryable: false }]
+  ] as const) {
+    it.effect(`replaces it by ${text}, where it has to fit a schema: the model is not blamed`, () => {
+      const replace = judging((piece) => (bad(piece) ? { _tag: "Replace", text } : { _tag: "Pass" }))
+      const schema = { type: "object", properties: { a: { type: "number" } }, required: ["a"] }
+      return withGuard(
+        [say('{"a": "A bomb"}')],
+        { parts: [guard(replace, { by: "whole" })] },
+        Effect.gen(function* () {
+          const { events } = yield* turnWithEvents({ options: { [outputsPartName]: { schema } } })
+          const end = terminalEvent(events)
+          assert.deepInclude(end, ends)
+          if (end._tag === "RunFailed") assert.include(end.error, "replaced the answer by a text that does not fit")
+          assert.notInclude(JSON.stringify(events), "bomb")
+        })
+      )
+    })
+  }
 
   it.effect("as a whole tells nothing of what came before", () => {
     const replace = judging((piece) => (bad(piece) ? { _tag: "Replace", text: "No." } : { _tag: "Pass" }))

@@ -23,7 +23,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { textIn } from "../support/StoredText.ts"
-import { quiet, transcript, weather } from "../support/Story.ts"
+import { messagesIn, quiet, transcript, weather } from "../support/Story.ts"
 
 const secret = /sk-\d+/gu
 
@@ -118,6 +118,56 @@ describe("a message that is rewritten", () => {
         assert.strictEqual(again.runId, first.runId)
         assert.deepStrictEqual(rewritten, ["sk"])
         assert.strictEqual((yield* transcript(first.threadId))[0]?.[2], "sk!")
+      })
+    )
+  })
+
+  it.effect("is not rewritten again when it is answered again, and its new text is when it is edited", () => {
+    const rewritten: Array<string> = []
+    const marked = guard((text) => Effect.sync(() => (rewritten.push(text), `${text}!`)))
+    return withParts(
+      [say("One."), say("Two."), say("Three."), say("Four.")],
+      { parts: [marked] },
+      Effect.gen(function* () {
+        const first = yield* send({ content: "Hello" })
+        const { messageId: one } = first
+        const again = yield* send({ threadId: first.threadId, content: "", instead: { messageId: one, in: "place" } })
+        const { messageId: two } = again
+        yield* send({ threadId: first.threadId, content: "", instead: { messageId: two, in: "fork" } })
+        assert.strictEqual((yield* transcript(first.threadId))[0]?.[2], "Hello!")
+        assert.deepStrictEqual(rewritten, ["Hello"])
+        const [question] = yield* messagesIn(first.threadId)
+        const instead = { messageId: question?.id ?? two, in: "place", edited: "Bye" } as const
+        yield* send({ threadId: first.threadId, content: "", instead })
+        assert.strictEqual((yield* transcript(first.threadId))[0]?.[2], "Bye!")
+        assert.deepStrictEqual(rewritten, ["Hello", "Bye"])
+      })
+    )
+  })
+
+  it.effect("is read once on a thread that was answered before, also where it is refused or a part hangs", () => {
+    const read: Array<string> = []
+    const strict = guard((text) =>
+      Effect.suspend(() => {
+        read.push(text)
+        if (text === "hang") return Effect.never
+        return text === "bad" ? Effect.fail(refusal) : Effect.succeed(text)
+      })
+    )
+    const refusal = new TurnRefused({ part: "guard", reason: "invalid", problems: [{ path: [], message: "No." }] })
+    return withParts(
+      [say("One."), say("Two.")],
+      { parts: [strict] },
+      Effect.gen(function* () {
+        const { threadId } = yield* send({ content: "a" })
+        yield* send({ threadId, content: "b" })
+        assert.strictEqual((yield* Effect.flip(send({ threadId, content: "bad" })))._tag, "TurnRefused")
+        const hangs = yield* Effect.forkChild(Effect.flip(send({ threadId, content: "hang" })), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("31 seconds")
+        assert.strictEqual((yield* Fiber.join(hangs))._tag, "TurnRefused")
+        assert.deepStrictEqual(read, ["a", "b", "bad", "hang"])
       })
     )
   })
