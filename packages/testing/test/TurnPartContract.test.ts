@@ -41,6 +41,8 @@ const changing = (value: (count: number) => unknown): (() => never) => {
   return () => forged(value(count++))
 }
 
+const refusal = new TurnRefused({ part: "mine", reason: "invalid", problems: [{ path: [], message: "Not today." }] })
+
 const partOf = (steps: Steps): TurnPartSuite => ({ part: TurnParts.part(mine(steps)), turns: [{ options: {} }] })
 
 /** What the check says first; null: it finds nothing. A step that never ends gets little time. */
@@ -119,6 +121,24 @@ finds("joins", "decide", [
   ["without a plan", { decide: give({ content: "" }) }, 'gave {"content":""} on']
 ])
 
+for (const [check, step] of [
+  ["takesOddOptions", "decide"],
+  ["takesOddOptions", "refuse"],
+  ["takesOddOptions", "listen"],
+  ["rewrites", "rewrite"],
+  ["joinsSessions", "session"]
+] as const) {
+  const fails = { [step]: () => forged(Effect.fail("No")) }
+  finds(check, step, [["that fails with another error", fails, "failed "]])
+}
+finds("answers", "answer", [
+  [
+    "that fails with another error",
+    { ...answersBy, answer: () => forged(Effect.fail("No")) },
+    'failed on the text "Hello" with the options {} with an error that is no ModelError ("No")'
+  ]
+])
+
 finds("takesOddTexts", "decide", [
   [
     "with a defect on a text",
@@ -151,7 +171,7 @@ finds("looks", "decide", [
   ],
   [
     "that refuses what does not concern the part",
-    { concerns: () => false, decide: () => forged(Effect.fail("no")) },
+    { concerns: () => false, decide: () => Effect.fail(refusal) },
     "refused a turn"
   ]
 ])
@@ -421,8 +441,6 @@ finds("joinsSessions", "decide", [
 ])
 
 describe("the contract of parts", () => {
-  const problems = [{ path: [], message: "Not today." }]
-  const refusal = new TurnRefused({ part: "mine", reason: "invalid", problems })
   const says = (what: string, check: keyof PartChecks, suite: TurnPartSuite, sentence: string) =>
     it.effect(what, () => Effect.map(saidBy(check, suite), (said) => assert.strictEqual(said, sentence)))
 
@@ -487,7 +505,7 @@ const whole: Required<Part> = {
   limits: { decide: "1 minute" },
   concerns: () => true,
   again: (options) => (options === 7 ? undefined : options),
-  rewrite: (text) => (text === "" ? forged(Effect.fail("empty")) : Effect.succeed(text.trim())),
+  rewrite: (text) => (text === "" ? Effect.fail(refusal) : Effect.succeed(text.trim())),
   refuse: () => Effect.void,
   listen: () => Effect.succeed({ content: "Heard.", supplement: { heard: true } }),
   decide: ({ content: text }) =>

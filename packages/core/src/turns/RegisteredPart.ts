@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
@@ -63,6 +64,8 @@ export interface RegisteredPart extends ReturnType<typeof registeredPart> {}
 /** The steps of a part that need its plan of one run. */
 export interface PlannedPart extends NonNullable<ReturnType<RegisteredPart["planned"]>> {}
 
+const refusals = ["TurnRefused", "InsufficientCredit", "StoreUnavailable"]
+
 const nothingRendered: RenderedMessage = { content: [], before: [], after: [] }
 
 /** Every step is called on the part itself, which may be an object of a class. */
@@ -80,12 +83,26 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
   const tooSlow = (did: string, time: Duration.Input) =>
     `The part "${name}" did not ${did} within ${Duration.format(Duration.fromInputUnsafe(time))}.`
 
+  /** A part may be written without types. An error of a kind that the step may not have is a defect, told with the name of the part. */
+  const withErrors =
+    (did: string, kinds: ReadonlyArray<string>) =>
+    <A, E, R>(step: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.catch(step, (error) =>
+        kinds.some((kind) => Predicate.isTagged(error, kind))
+          ? Effect.fail(error)
+          : Effect.die(
+              new TypeError(`The part "${name}" failed to ${did} with an error that is no ${kinds.join(" or ")}`, {
+                cause: error
+              })
+            )
+      )
+
   /** Nothing is stored yet. */
   const orRefuse =
     (did: string, time: Duration.Input) =>
     <A, E, R>(step: () => Effect.Effect<A, E, R>): Effect.Effect<A, E | TurnRefused, R> =>
       Effect.suspend(() =>
-        within(time, step(), () => {
+        within(time, withErrors(did, refusals)(step()), () => {
           const problems = [{ path: [], message: `${tooSlow(did, time)} Nothing was stored; send the message again.` }]
           return Effect.fail(new TurnRefused({ part: name, reason: "part_timeout", problems }))
         })
@@ -186,7 +203,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
         const fail = (reason: ModelError["reason"]) =>
           Effect.fail(new ModelError({ reason, provider: turn.provider, model: turn.model }))
         const answer = Effect.suspend(() => part.answer?.(plan, turn, history) ?? fail("invalid_request"))
-        return within(times.chat.stepTimeout, answer, () => fail("timeout"))
+        return within(times.chat.stepTimeout, withErrors("answer", ["ModelError"])(answer), () => fail("timeout"))
       },
       speak: (turn: LiveTurn, words: Stream.Stream<string>): Effect.Effect<void, never, Principal> =>
         Effect.suspend(() => part.speak?.(plan, turn, words) ?? Effect.void).pipe(
@@ -203,7 +220,11 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
         ),
       /** A part without the step joins with its tools alone. */
       session: (assistantId: LiveTurn["assistantId"]): Effect.Effect<SessionShare, StoreUnavailable, Principal> =>
-        toJoin(() => part.session?.(plan, assistantId) ?? Effect.succeed({ tools, instructions: null }))
+        toJoin(() =>
+          withErrors("join a voice session", ["StoreUnavailable"])(
+            part.session?.(plan, assistantId) ?? Effect.succeed({ tools, instructions: null })
+          )
+        )
     }
   }
 

@@ -183,6 +183,8 @@ describe("a part that answers", () => {
   const internal = { end: "RunFailed", code: "internal_error" } as const
   survives("with nothing", answers(undefined), internal)
   survives("with what is no text", answers({ content: null }), internal)
+  for (const error of [new Error("a fault"), "a text", null])
+    survives(`with the error ${String(error)}`, bad({ decide, answer: () => forged(Effect.fail(error)) }), internal)
   survives("by a model without a name", answers({ content: "Answer", model: 7 }), internal)
   survives(
     "with a usage that is no number",

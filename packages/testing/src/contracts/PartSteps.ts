@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
@@ -40,6 +41,18 @@ const promises = {
 } satisfies Record<Exclude<keyof TurnPart<null>, "limits" | "name" | "plan">, string>
 
 export type Step = keyof typeof promises
+
+const refusals = ["TurnRefused", "InsufficientCredit", "StoreUnavailable"]
+
+/** The errors that a step may fail with. A step that is not here may fail with any. */
+const errors: Partial<Record<Step, ReadonlyArray<string>>> = {
+  rewrite: refusals,
+  refuse: refusals,
+  listen: refusals,
+  decide: refusals,
+  answer: ["ModelError"],
+  session: ["StoreUnavailable"]
+}
 
 /** A value in a sentence. */
 export const shown = (value: unknown): string => {
@@ -109,8 +122,13 @@ export const stepsOf = (part: string, patience: number) => {
       return fault(step, `did not end within ${patience / 1000} seconds ${on}`)
     }
     const exit = ended.value
-    const isFault = Exit.isFailure(exit) && (Cause.hasDies(exit.cause) || !Cause.hasFails(exit.cause))
-    return isFault ? defect(step, on, Cause.squash(exit.cause)) : yield* exit
+    if (Exit.isSuccess(exit)) return exit.value
+    const failed = Cause.findErrorOption(exit.cause)
+    if (Cause.hasDies(exit.cause) || Option.isNone(failed)) return defect(step, on, Cause.squash(exit.cause))
+    const kinds = errors[step] ?? []
+    if (kinds.length > 0 && !kinds.some((kind) => Predicate.isTagged(failed.value, kind)))
+      fault(step, `failed ${on} with an error that is no ${kinds.join(" or ")} (${said(failed.value)})`)
+    return yield* exit
   })
 
   /** The value with its type. */
