@@ -113,7 +113,7 @@ export class EvalStore extends Context.Service<
       id: ExperimentId
     ) => Effect.Effect<Option.Option<ExperimentState>, StoreUnavailable, Principal>
 
-    /** The principal's experiments: the last one that was inserted MUST come first, and pages MUST go on behind `after`. */
+    /** The principal's experiments: the last one that was inserted MUST come first, at most `limit`, and pages MUST go on behind `after`. */
     readonly listExperiments: (
       page: ExperimentPage
     ) => Effect.Effect<ReadonlyArray<ExperimentState>, StoreUnavailable, Principal>
@@ -141,7 +141,7 @@ export class EvalStore extends Context.Service<
       next: NewFollowUp | null
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
-    /** MUST return results of an experiment by rising numbers, from the first one after `after`. */
+    /** MUST return results of an experiment by rising numbers, from the first one after `after`, at most `limit`. */
     readonly listResults: (
       page: ResultPage
     ) => Effect.Effect<ReadonlyArray<ExperimentResult>, StoreUnavailable, Principal>
@@ -159,7 +159,7 @@ export class EvalStore extends Context.Service<
       once: AnsweredOnce | null
     ) => Effect.Effect<"stored" | "missing" | "repeated", StoreUnavailable, Principal>
 
-    /** What was given last MUST come first; of one thread or of one assistant, when they are named. */
+    /** What was given last MUST come first, at most `limit`; of one thread or of one assistant, when they are named. */
     readonly listFeedback: (page: FeedbackPage) => Effect.Effect<ReadonlyArray<Feedback>, StoreUnavailable, Principal>
 
     /**

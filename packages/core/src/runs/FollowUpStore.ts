@@ -75,7 +75,7 @@ export class FollowUpStore extends Context.Service<
       rules?: ClaimRules
     ) => Effect.Effect<ReadonlyArray<FollowUpClaim>, StoreUnavailable>
 
-    /** Prolongs claims and returns the ids of the lost ones. */
+    /** Prolongs claims, and MUST return the ids of all that are lost. */
     readonly renew: (
       claims: ReadonlyArray<FollowUpClaim>,
       duration: Duration.Duration
@@ -99,7 +99,7 @@ export class FollowUpStore extends Context.Service<
      */
     readonly cancel: (kind: string, key: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
-    /** Dead follow-ups of all owners, newest first, for an operator. */
+    /** MUST return a page of the dead follow-ups of all owners, for an operator: the one that was stored last comes first. */
     readonly dead: (page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable>
 
     /**

@@ -306,6 +306,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       const state = { experiment: one, status: "running", reason: null, done: 0, costUsd: 0, endedAt: null } as const
       assert.deepStrictEqual(yield* progress(one.id), state)
       assert.deepStrictEqual(yield* store.listExperiments({ limit: 10 }), [state, before])
+      assert.deepStrictEqual(yield* store.listExperiments({ limit: 1 }), [state])
       assert.deepStrictEqual(yield* store.listExperiments({ limit: 10, after: one.id }), [before])
       assert.deepStrictEqual(yield* store.listExperiments({ limit: 10, after: ExperimentId.make("no id of ours") }), [])
     })
@@ -328,6 +329,9 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       assert.deepStrictEqual(yield* store.listResults({ experimentId: id, limit: 10 }), [
         result(0, { judgesCostUsd: null }),
         third
+      ])
+      assert.deepStrictEqual(yield* store.listResults({ experimentId: id, limit: 1 }), [
+        result(0, { judgesCostUsd: null })
       ])
       assert.deepStrictEqual(yield* store.listResults({ experimentId: id, limit: 1, after: 0 }), [third])
       const both = yield* Effect.all(
@@ -426,6 +430,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       assert.strictEqual(outcomes.filter((outcome) => outcome === "stored").length, 1)
       assert.strictEqual(yield* store.putFeedback(two, null), "stored")
       assert.deepStrictEqual(yield* store.listFeedback({ limit: 10 }), [two, one])
+      assert.deepStrictEqual(yield* store.listFeedback({ limit: 1 }), [two])
       assert.deepStrictEqual(yield* store.listFeedback({ limit: 10, after: two.messageId }), [one])
       assert.deepStrictEqual(yield* store.listFeedback({ limit: 10, threadId: other.id }), [two])
       assert.deepStrictEqual(yield* store.listFeedback({ limit: 10, assistantId: thread.assistantId }), [one])

@@ -170,6 +170,19 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.isTrue(yield* store.complete(second))
   })
 
+  test("MUST name every claim that is lost, among those that are kept", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    for (const key of ["1", "2", "3", "4"]) yield* addOne(kind, { key })
+    const claims = yield* claimAll(kind)
+    const lost = claims.filter((_, index) => index % 2 === 1)
+    for (const claim of lost) yield* store.complete(claim)
+    assert.sameMembers(
+      [...(yield* store.renew(claims, anHour))],
+      lost.map(({ followUp }) => followUp.id)
+    )
+  })
+
   test("MUST prolong a claim by renewing it", function* () {
     const store = yield* FollowUpStore
     const kind = yield* newKind
@@ -389,6 +402,16 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       id
     )
     assert.isTrue(newest.every((each) => each.status === "dead" && each.endedAt !== null))
+    const later = yield* addOne(kind)
+    assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: null }))
+    const both = (yield* store.dead({ skip: 0, limit: 100 })).filter((each) => each.kind === kind)
+    assert.deepStrictEqual(
+      both.map((each) => each.id),
+      [later.id, id]
+    )
+    assert.lengthOf(yield* store.dead({ skip: 0, limit: 1 }), 1)
+    assert.isTrue(yield* store.revive(later.id))
+    assert.isTrue(yield* store.complete(yield* claimOne(kind)))
     assert.isTrue(yield* store.revive(id))
     assert.isFalse(yield* store.revive(id))
     const found = Option.getOrThrow(yield* store.find(kind, key))

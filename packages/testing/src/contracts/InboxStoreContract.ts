@@ -94,6 +94,7 @@ export const inboxStoreContract = (test: ContractTest): void => {
     assert.strictEqual(all.length, 7)
     const pages: Array<RunId> = []
     let after = {}
+    assert.lengthOf(yield* listed({ limit: 2 }), 2)
     for (let page = yield* listed({ limit: 2 }); page.length > 0; page = yield* listed({ limit: 2, ...after })) {
       pages.push(...ids(page))
       const last = page.at(-1)

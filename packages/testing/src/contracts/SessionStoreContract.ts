@@ -281,6 +281,17 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     assert.deepStrictEqual(yield* (yield* SessionStore).renew([lease], anHour), [lease.sessionId])
   })
 
+  test("MUST name every session that is lost when several are renewed", function* () {
+    const leases = []
+    for (let n = 0; n < 4; n++) leases.push(yield* heldSession((yield* openThread).id))
+    const lost = leases.filter((_, index) => index % 2 === 1)
+    for (const lease of lost) yield* (yield* SessionStore).close(lease)
+    assert.sameMembers(
+      [...(yield* (yield* SessionStore).renew(leases, anHour))],
+      lost.map(({ sessionId }) => sessionId)
+    )
+  })
+
   test("MUST keep a thread by renewing", function* () {
     const { id } = yield* openThread
     const lease = yield* heldSession(id, noTime)

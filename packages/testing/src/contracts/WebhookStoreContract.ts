@@ -103,6 +103,7 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       const two = yield* stored()
       assert.deepStrictEqual(yield* find(one.id), one)
       assert.deepStrictEqual(yield* store.list({ limit: 10 }), [two, one])
+      assert.deepStrictEqual(yield* store.list({ limit: 1 }), [two])
       assert.deepStrictEqual(yield* store.list({ limit: 1, after: two.id }), [one])
       assert.deepStrictEqual(yield* store.list({ limit: 1, after: yield* newId(WebhookId) }), [])
       const outcomes = yield* tenTimes(Effect.flatMap(sample(), (webhook) => store.insert(webhook, 5, null)))
