@@ -110,6 +110,7 @@ const recallMemories = Effect.fnUntraced(function* (assistantId: AssistantId, co
     answerId: yield* newId(MessageId),
     content,
     metadata: null,
+    rewriting: null,
     provider: "bench",
     model: "bench",
     tell: () => {},

@@ -81,7 +81,7 @@ export { ToolList, ToolName } from "./tools/ToolDefinition.ts"
 export { argumentCheck } from "./tools/ArgumentCheck.ts"
 export { Decision, OpenCall, type Question, ToolResult } from "./tools/ToolCall.ts"
 export { type CallDecision, DecisionProblem, matchToolOutputs, ToolOutputProblem } from "./tools/ToolRoundTrip.ts"
-export type { PartEvent } from "./tools/LiveTurn.ts"
+export type { PartEvent, Rewriting, TextWithheld } from "./tools/LiveTurn.ts"
 export type { HostedCall, OfferedIn } from "./tools/HostedTool.ts"
 
 /** models: what a provider implements, and how it is registered. */

@@ -2,7 +2,7 @@
  * What the contract of parts says of a part with a single fault. Each line of the tables is a part that is sound otherwise, and the beginning of
  * the sentence that its author reads.
  */
-import { type HostedTool, type TurnPart, TurnParts, TurnRefused } from "@colloquy/core"
+import { type HostedTool, type LiveTurn, type TurnPart, TurnParts, TurnRefused } from "@colloquy/core"
 import { ModelError, noUsage } from "@colloquy/core/adapters"
 import { guard } from "@colloquy/core/promises"
 import { assert, describe, it } from "@effect/vitest"
@@ -301,6 +301,31 @@ finds("renders", "render", [
     { ...file, render: changing((count) => Effect.succeed({ content: [{ type: "text", text: `${count}` }] })) },
     "rendered otherwise when it was asked again"
   ]
+])
+
+const recalling = (text: string): Steps => ({
+  recall: (_, turn) => Effect.sync(() => (turn.keep([{ text }]), forged([{ ...material, items: [{ text, rank: 0 }] }])))
+})
+const rewritingLate: Steps = {
+  recall: (_, turn) =>
+    Effect.as(
+      Effect.andThen(
+        Effect.sync(() => turn.tell({ type: "t", data: ["Tea at noon"] })),
+        rewriteBy(turn)
+      ),
+      []
+    )
+}
+const rewriteBy = ({ rewriting }: LiveTurn) =>
+  rewriting === null ? Effect.void : rewriting.rewrite("Note: Tea at noon.")
+
+finds("rewritesFound", "recall", [
+  [
+    "that keeps a text which it did not rewrite",
+    recalling("Tea at noon"),
+    'kept or told "Tea at noon", which it has found and not rewritten. It must give what it has found to'
+  ],
+  ["that tells what it rewrites later", rewritingLate, 'kept or told "Tea at noon", which it has found']
 ])
 
 finds("recalls", "recall", [

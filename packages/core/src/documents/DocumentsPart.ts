@@ -144,7 +144,9 @@ const makePart = Effect.gen(function* () {
     const { cites = false } = plan
     turn.keep(keptExcerpts(excerpts.map(keptExcerpt), cites))
     const numbered = excerpts.map((excerpt, index) => ({ excerpt, index: cites ? index : null }))
-    return [excerptsPrompt(numbered, yield* newFrameWord, cites)]
+    const prompt = excerptsPrompt(numbered, yield* newFrameWord, cites)
+    for (const { text } of prompt.items) turn.rewriting?.done(text)
+    return [prompt]
   })
 
   const render: TurnPart<DocumentsPlan>["render"] = (supplement, _, reading) =>
@@ -169,7 +171,9 @@ const makePart = Effect.gen(function* () {
     const texts = excerpts.map((excerpt, found) =>
       framedExcerpt({ excerpt, index: cites ? (indices[found] ?? null) : null }, word)
     )
-    return [framedIntro(word, cites), ...texts].join("\n\n")
+    const output = [framedIntro(word, cites), ...texts].join("\n\n")
+    call.rewriting?.done(output)
+    return output
   })
 
   const tools = (plan: DocumentsPlan): ReadonlyArray<HostedTool> =>

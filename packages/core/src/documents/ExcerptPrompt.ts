@@ -1,5 +1,5 @@
 /** Pure: excerpts in the words that a model reads, and what is kept of them with the answer. */
-import { framed, frameRule, type FrameWord, onOneLine } from "../prompts/Frame.ts"
+import { framed, frameRule, type FrameWord, onOneLine, withoutControls } from "../prompts/Frame.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { Excerpt } from "../retrieval/Excerpts.ts"
 import { documentMark } from "../turns/Citations.ts"
@@ -7,6 +7,8 @@ import type { KeptExcerpt } from "./KeptDocuments.ts"
 
 export interface NamedExcerpt extends Excerpt {
   readonly filename: string
+  /** What the model reads in the place of `excerptWords`. Absent: no part of the turn has changed them. */
+  readonly words?: string
 }
 
 /** An excerpt with its number from 0; null: the model is not asked to cite it. */
@@ -45,7 +47,24 @@ export const excerptsPrompt = (
 
 export const framedExcerpt = ({ excerpt, index }: NumberedExcerpt, word: FrameWord): string => {
   const marker = index === null ? "" : `[${documentMark}${index + 1}] `
-  return framed(word, `${marker}[${excerptSource(excerpt)}]\n${excerpt.text}`)
+  return framed(word, marker + (excerpt.words ?? excerptWords(excerpt)))
+}
+
+/** What a model reads of an excerpt: the line of its source, and its text. */
+export const excerptWords = (excerpt: NamedExcerpt): string => sourceLine(excerpt) + withoutControls(excerpt.text)
+
+const sourceLine = (excerpt: NamedExcerpt): string => `[${excerptSource(excerpt)}]\n`
+
+/** The excerpt with other words. What is kept of its text, its heading and its sheet is a part of these words, too. */
+export const withWords = (excerpt: NamedExcerpt, words: string): NamedExcerpt => {
+  const before = excerptWords(excerpt)
+  if (words === before) return excerpt
+  const source = sourceLine(excerpt)
+  const own = withoutControls(excerpt.own)
+  const starts = [before.endsWith(own) ? before.slice(0, before.length - own.length) : source, source]
+  const start = starts.find((each) => words.startsWith(each)) ?? ""
+  const position = start === "" ? { ...excerpt.position, heading: null, sheet: null } : excerpt.position
+  return { ...excerpt, words, own: words.slice(start.length), position }
 }
 
 const excerptSource = ({ filename, position }: NamedExcerpt): string =>

@@ -1,6 +1,7 @@
 /**
  * Finds the excerpts of a turn: a search in the documents of its thread and of its assistant, the reranker where the host has one, and only
- * hits that are near the best. `DocumentsPart` shows them to the model, before the message or as the result of a tool.
+ * hits that are near the best, rewritten where parts of the turn rewrite. `DocumentsPart` shows them to the model, before the message or as
+ * the result of a tool.
  */
 import * as Effect from "effect/Effect"
 import type { EmbeddingTarget } from "../models/EmbeddingModel.ts"
@@ -14,7 +15,7 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
 import { scopesWith, searchScope } from "./DocumentWork.ts"
-import type { NamedExcerpt } from "./ExcerptPrompt.ts"
+import { excerptWords, type NamedExcerpt, withWords } from "./ExcerptPrompt.ts"
 import { makeNoticing } from "./FillVectors.ts"
 
 /** What a turn searches, and how. */
@@ -81,7 +82,12 @@ export const makeExcerptSearch = Effect.gen(function* () {
       Number.POSITIVE_INFINITY,
       () => 0
     )
-    return excerpts.map((excerpt): NamedExcerpt => ({ ...excerpt, filename: names.get(excerpt.documentId) ?? "" }))
+    const named = excerpts.map((each): NamedExcerpt => ({ ...each, filename: names.get(each.documentId) ?? "" }))
+    const { rewriting } = turn
+    if (rewriting === null) return named
+    return yield* Effect.forEach(named, (each) =>
+      Effect.map(rewriting.rewrite(excerptWords(each)), (words) => withWords(each, words))
+    )
   })
 })
 

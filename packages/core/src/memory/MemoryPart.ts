@@ -19,7 +19,7 @@ import { TokenCounter } from "../models/TokenCounter.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { newFrameWord } from "../prompts/Frame.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
-import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { LiveTurn, Rewriting } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { FollowUpOrder } from "../runs/FollowUp.ts"
 import type { SessionExchange, TurnPart } from "../turns/TurnPart.ts"
@@ -149,12 +149,17 @@ const makeMemoryPart = Effect.gen(function* () {
       const hits = yield* findMemories(finder, wanted)
       const ranked = pro ? yield* rerank(turn, query, hits) : hits
       // The scores of a search are not compared after reranking, because the reranker judges better.
-      const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
+      const found = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
+      const { rewriting } = turn
+      const chosen = rewriting === null ? found : yield* rewriteHits(rewriting, found)
       const retrieved = chosen.map((hit) => retrievedMemory(hit, citation ? false : null))
       const kept = { retrieved, learns: mode === "Auto" }
       if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
       turn.keep(citation && retrieved.length > 0 ? withCited(kept, "") : kept)
-      return chosen.length === 0 ? [] : [promptOfHits(chosen, citation, yield* newFrameWord)]
+      if (chosen.length === 0) return []
+      const prompt = promptOfHits(chosen, citation, yield* newFrameWord)
+      for (const { text } of prompt.items) rewriting?.done(text)
+      return [prompt]
     }),
     speak: Effect.fnUntraced(function* ({ citation, mode }, turn, words) {
       const kept = readKept(turn.kept())
@@ -178,6 +183,11 @@ const makeMemoryPart = Effect.gen(function* () {
   }
   return part
 })
+
+const rewriteHits = ({ rewrite }: Rewriting, hits: ReadonlyArray<MemoryHit>) =>
+  Effect.forEach(hits, (hit) =>
+    Effect.map(rewrite(hit.memory.content), (content) => ({ ...hit, memory: { ...hit.memory, content } }))
+  )
 
 const learnOrder = (
   order: Pick<LiveTurn, "assistantId" | "runId" | "threadId"> & Partial<Pick<SessionExchange, "messageIds">>

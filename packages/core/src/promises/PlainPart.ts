@@ -8,12 +8,17 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 
-/** What a part made by `part({ … })` is told: the message, whose it is, the model, a `signal`, and functions that keep a value or send an event. */
+/** What a part made by `part({ … })` is told: the message, whose it is, the model, a `signal`, and functions that keep a value, send an event or rewrite a text. */
 export interface PartTurn extends Pick<
   LiveTurn,
   "assistantId" | "content" | "keep" | "metadata" | "model" | "provider" | "runId" | "tell" | "threadId"
 > {
   readonly owner: string
+  /**
+   * What the guards of the turn make of a text. Give it what you have found before you keep or tell it. What came out of it is not changed
+   * again.
+   */
+  readonly rewrite: (text: string) => Promise<string>
   readonly signal: AbortSignal
 }
 
@@ -36,9 +41,11 @@ export const part = ({ intro = material, name, recall, tools = [] }: PlainPart):
     decide: () => Effect.succeed({ plan: null }),
     recall: Effect.fnUntraced(function* (_plan: null, turn: LiveTurn) {
       const { ownerId } = yield* Principal
-      const { ensureCredit: _ensureCredit, journal: _journal, kept: _kept, spend: _spend, ...rest } = turn
+      const { ensureCredit: _ensureCredit, journal: _journal, kept: _kept, rewriting, spend: _spend, ...rest } = turn
+      const run = Effect.runPromiseWith(yield* Effect.context<Principal>())
+      const rewrite = (text: string) => (rewriting === null ? Promise.resolve(text) : run(rewriting.rewrite(text)))
       const found = yield* Effect.tryPromise(
-        async (signal) => (await recall?.({ ...rest, owner: ownerId, signal })) ?? []
+        async (signal) => (await recall?.({ ...rest, owner: ownerId, rewrite, signal })) ?? []
       )
       const items = (typeof found === "string" ? [found] : found).map((text, rank) => ({ text, rank }))
       const prompt: PromptPart = { name, intro, items, place: "turn", weight: 2 }

@@ -21,9 +21,11 @@ export const frameRule = (word: FrameWord): string =>
   `Each stands between the lines <${word}> and </${word}>. Only these begin and end one, whatever the text between them looks like.`
 
 export const framed = (word: FrameWord, text: string): string =>
-  `<${word}>\n${text.replaceAll(control, "").replaceAll(word, "")}\n</${word}>`
+  `<${word}>\n${withoutControls(text).replaceAll(word, "")}\n</${word}>`
 
-/** Control characters, but for tabs and line breaks. */
+/** Without control characters, but for tabs and line breaks. */
+export const withoutControls = (text: string): string => text.replaceAll(control, "")
+
 const control = /(?![\t\n])\p{Cc}/gu
 
 /** A name, or another text that must not look like several lines. */

@@ -79,6 +79,7 @@ export class SessionTools extends Context.Service<
               // A spoken conversation has no single message that a tool call belongs to.
               content: "",
               metadata: null,
+              rewriting: null,
               provider: request.provider,
               model: request.model,
               tell: ({ data, type }) => {

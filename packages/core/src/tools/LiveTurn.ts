@@ -3,7 +3,7 @@
  * so that the stream, a resumed stream, the stored message and the bill agree.
  */
 import type * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { Amount } from "../metering/Budget.ts"
@@ -77,6 +77,21 @@ export interface BegunRun {
   readonly end: (end: ChildEnd) => void
 }
 
+/** A text could not be rewritten, so nobody may get it. */
+export class TextWithheld extends Schema.TaggedError<TextWithheld>()("TextWithheld", {}) {
+  override get message() {
+    return "The text could not be checked."
+  }
+}
+
+/** How a part or a tool rewrites what it has found, where parts of the turn rewrite (`TurnPart.rewrite`). */
+export interface Rewriting {
+  /** Each text is rewritten once: what came out of it, and what `done` was told, stays as it is. */
+  readonly rewrite: (text: string) => Effect.Effect<string, TextWithheld, Principal>
+  /** Says that a text consists of rewritten texts and words of the part's own: an item of the prompt, the output of a tool. */
+  readonly done: (text: string) => void
+}
+
 export interface LiveTurn {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId
@@ -84,6 +99,11 @@ export interface LiveTurn {
   /** The content of the user's message. */
   readonly content: string
   readonly metadata: Schema.JsonObject | null
+  /**
+   * For what a part or a tool has found: pieces of files, memories, pages. It MUST rewrite such a text before it keeps or tells any of it.
+   * The kernel rewrites the rest before the model reads it. Null: no part of this turn rewrites, or this is a voice session.
+   */
+  readonly rewriting: Rewriting | null
   /** The id of this leg's answer. */
   readonly answerId: MessageId
   readonly provider: string

@@ -20,8 +20,7 @@ import { approvedResults, withResults } from "./ApprovedCalls.ts"
 import { type CallAnswerer, findAnswerer, needsApproval, runHosted } from "./HostedCalls.ts"
 import type { Leg } from "./Leg.ts"
 import { goesOnInNextCall, recordStep, requireAnswer, toAnswer } from "./Questions.ts"
-import { rewriteBy } from "./Rewriting.ts"
-import type { Rewrite } from "./TurnPart.ts"
+import { rewritingOf } from "./Rewriting.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -59,12 +58,8 @@ export class AnswerCalls extends Context.Service<
       const counter = yield* TokenCounter
       const settings = yield* TurnSettings
 
-      const runAnswerer = (leg: Leg, by: Exclude<CallAnswerer, { readonly _tag: "Client" }>, call: HostedCall) => {
-        if (by._tag === "Refused") return Effect.succeed(by.output)
-        const { assistantId, lease } = leg
-        const rewrite = rewriteBy(leg.parts, { kind: "tool_output", threadId: lease.threadId, assistantId })
-        return checked(rewrite, runHosted(by.tool, by.args, call, { deadlines, settings }))
-      }
+      const runAnswerer = (by: Exclude<CallAnswerer, { readonly _tag: "Client" }>, call: HostedCall) =>
+        by._tag === "Refused" ? Effect.succeed(by.output) : runHosted(by.tool, by.args, call, { deadlines, settings })
 
       /** Says what the call waits for, if there is no output yet: a run that it has begun, or the answer to a question. */
       const answer = Effect.fnUntraced(function* (
@@ -103,10 +98,10 @@ export class AnswerCalls extends Context.Service<
         found: CallAnswerer
       ) {
         if (found._tag === "Client") return "client"
-        const hostedCall = { toolCallId: call.id, ...findTurn(found._tag === "Hosted" ? found.part : "") }
+        const hostedCall = callFrom(leg, findTurn, call.id, found)
         const by = found._tag === "Hosted" ? yield* needsApproval(found, hostedCall, { deadlines, settings }) : found
         if (by._tag === "Approval") return "approval"
-        return yield* answer(leg, call, runAnswerer(leg, by, hostedCall))
+        return yield* answer(leg, call, runAnswerer(by, hostedCall))
       })
 
       return AnswerCalls.of({
@@ -141,9 +136,9 @@ export class AnswerCalls extends Context.Service<
               const call = { id: toolCallId, name, arguments: changed ?? written?.arguments ?? "" }
               const by = findAnswerer(call, noTools, leg.hosted, true)
               if (by._tag === "Client") return null
-              const from = { toolCallId, ...findTurn(by._tag === "Hosted" ? by.part : "") }
+              const from = callFrom(leg, findTurn, toolCallId, by)
               const again = question && decided ? { ...from, answer: toAnswer(question, decided) } : from
-              const wait = yield* answer(leg, call, runAnswerer(leg, by, again))
+              const wait = yield* answer(leg, call, runAnswerer(by, again))
               if (!(wait instanceof PersonAsked)) return null
               yield* tell(leg, call, goesOnInNextCall, yield* Clock.currentTimeMillis)
               return { call: { ...call, id: yield* newId(MessageId) }, question: wait }
@@ -165,6 +160,12 @@ export class AnswerCalls extends Context.Service<
   )
 }
 
+const callFrom = (leg: Leg, findTurn: FindTurn, toolCallId: string, by: CallAnswerer): HostedCall => ({
+  toolCallId,
+  ...findTurn(by._tag === "Hosted" ? by.part : ""),
+  rewriting: rewritingOf(leg, "tool_output")
+})
+
 const hasWaitingChild = ({ log }: Leg, { id }: ToolCall): boolean =>
   log.events.some(
     (event) =>
@@ -179,23 +180,3 @@ const noTools: ReadonlySet<string> = new Set()
 
 const expiryTime = ({ approvalTimeout }: TurnSettings, now: number): string | null =>
   approvalTimeout === null ? null : new Date(now + Duration.toMillis(approvalTimeout)).toISOString()
-
-/** An output that a part could not rewrite is withheld from the model. */
-const checked = (
-  rewrite: Rewrite | null,
-  output: Effect.Effect<Ran, never, Principal>
-): Effect.Effect<Ran, never, Principal> =>
-  rewrite === null
-    ? output
-    : Effect.catchCause(Effect.flatMap(output, rewritten(rewrite)), (cause) =>
-        Effect.as(
-          Effect.logError("The output of a hosted tool could not be rewritten", cause),
-          "Error: the output of this tool could not be checked and is withheld. Answer without it."
-        )
-      )
-
-/** What a tool asks is for a person, and not for the model. */
-const rewritten =
-  (rewrite: Rewrite) =>
-  (ran: Ran): Effect.Effect<Ran, unknown, Principal> =>
-    typeof ran === "string" ? rewrite(ran) : Effect.succeed(ran)

@@ -7,7 +7,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import { cutTo } from "../models/ReportedFigures.ts"
 import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWorker.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
@@ -21,7 +20,6 @@ import { childAnswer } from "./ChildRuns.ts"
 import { type AnsweredMeanwhile, type CallAnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
-import { TurnSettings } from "./TurnSettings.ts"
 
 type GoOnError = Exclude<CallAnswerError, AnsweredMeanwhile> | PlanError | RunNotFound
 
@@ -39,7 +37,6 @@ export class ChildAnswers extends Context.Service<
       const calls = yield* OpenCalls
       const followUps = yield* FollowUps
       const admissions = yield* Admissions
-      const { maxToolResult } = yield* TurnSettings
 
       const answerNow: (run: RunIds) => Effect.Effect<StartedTurn, GoOnError, Principal> = Effect.fnUntraced(
         function* ({ runId, threadId }) {
@@ -66,7 +63,7 @@ export class ChildAnswers extends Context.Service<
         const said = Option.isSome(run)
           ? childAnswer(name, { ...run.value, content: yield* lastWords(run.value) })
           : { failure: `${name} did not answer. Its conversation was deleted.` }
-        const output = cutTo(typeof said === "string" ? said : `Error: ${said.failure}`, maxToolResult)
+        const output = typeof said === "string" ? said : `Error: ${said.failure}`
         return [{ toolCallId: id, toolName: name, output, hosted: true }]
       })
 

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Principal } from "../access/Principal.ts"
+import { cutTo } from "../models/ReportedFigures.ts"
 import { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { messageSize, tokensPerMessage } from "../prompts/ContextWindow.ts"
 import { checkRoom } from "../prompts/PromptAssembly.ts"
@@ -13,15 +14,22 @@ import type { Rewrite } from "./TurnPart.ts"
 
 export const rewriteOutputs = (
   rewrite: Rewrite | null,
-  results: ReadonlyArray<ToolResult>
+  results: ReadonlyArray<ToolResult>,
+  maxToolResult: number
 ): Effect.Effect<ReadonlyArray<ToolResult>, PartError, Principal> =>
   rewrite === null
-    ? Effect.succeed(results)
+    ? Effect.succeed(results.map(cutHosted(maxToolResult)))
     : Effect.forEach(results, (result) =>
         result.isPending === true
           ? Effect.succeed(result)
-          : Effect.map(rewrite(result.output), (output) => ({ ...result, output }))
+          : Effect.map(rewrite(result.output), (output) => cutHosted(maxToolResult)({ ...result, output }))
       )
+
+/** The answer of a helper is cut as the output of any tool that the kernel runs, when it is rewritten. */
+const cutHosted =
+  (maxToolResult: number) =>
+  (result: ToolResult): ToolResult =>
+    result.hosted ? { ...result, output: cutTo(result.output, maxToolResult) } : result
 
 /**
  * Checks the messages of the run, which the next prompt must contain. Outputs that make them too large for the model are refused, and the

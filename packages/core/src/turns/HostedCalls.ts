@@ -102,6 +102,13 @@ const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.J
 const callTimeout = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
   Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? settings.hostedToolTimeout)
 
+/** A tool that is written without types may give what is no JSON. */
+const asText = (output: unknown): string => {
+  const text: unknown = typeof output === "string" ? output : JSON.stringify(output)
+  if (typeof text !== "string") throw new TypeError("The tool gave something that is no JSON")
+  return text
+}
+
 /** Runs one hosted call and returns its result text, or what it asks a person before it can have one. */
 export const runHosted = (
   tool: HostedTool,
@@ -110,10 +117,10 @@ export const runHosted = (
   { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
 ): Effect.Effect<string | PersonAsked, never, Principal> => {
   const result = Effect.suspend(() => tool.run(args, call)).pipe(
-    Effect.map((output) => cutTo(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)),
+    Effect.map(asText),
     Effect.catchTag("PersonAsked", (question) => Effect.succeed(question))
   )
-  return Effect.suspend(() => {
+  const ran = Effect.suspend(() => {
     const time = callTimeout(tool, args, settings)
     const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
     return deadlines.within(time, result, late)
@@ -125,13 +132,18 @@ export const runHosted = (
         Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),
         "Error: the tool failed inside the server. Answer without it."
       )
-    ),
-    Effect.tap((output) =>
-      annotateContent(() => ({
+    )
+  )
+  return rewritten(call, ran).pipe(
+    Effect.flatMap((whole) => {
+      // A part that rewrites has to see what lies across the limit.
+      const output = typeof whole === "string" ? cutTo(whole, settings.maxToolResult) : whole
+      const attributes = () => ({
         [genAi.toolArguments]: JSON.stringify(args),
         ...(output instanceof PersonAsked ? {} : { [genAi.toolResult]: output })
-      }))
-    ),
+      })
+      return Effect.as(annotateContent(attributes), output)
+    }),
     traced(`execute_tool ${tool.definition.name}`, {
       attributes: {
         [genAi.operation]: "execute_tool",
@@ -142,3 +154,18 @@ export const runHosted = (
     })
   )
 }
+
+/** What a tool asks is for a person, and not for the model. An output that a part could not rewrite is withheld from the model. */
+const rewritten = (
+  { rewriting }: HostedCall,
+  ran: Effect.Effect<string | PersonAsked, never, Principal>
+): Effect.Effect<string | PersonAsked, never, Principal> =>
+  rewriting === null
+    ? ran
+    : Effect.flatMap(ran, (output) =>
+        typeof output === "string"
+          ? Effect.catchTag(rewriting.rewrite(output), "TextWithheld", () => Effect.succeed(withheld))
+          : Effect.succeed(output)
+      )
+
+const withheld = "Error: the output of this tool could not be checked and is withheld. Answer without it."

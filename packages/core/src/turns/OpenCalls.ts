@@ -127,7 +127,7 @@ export class OpenCalls extends Context.Service<
       const metering = yield* Metering
       const counter = yield* TokenCounter
       const findQuota = yield* Quotas
-      const { assumedContextLimit, lease, startTimeout } = yield* TurnSettings
+      const { assumedContextLimit, lease, maxToolResult, startTimeout } = yield* TurnSettings
 
       const find = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
         const run = yield* store.get(runId)
@@ -173,7 +173,7 @@ export class OpenCalls extends Context.Service<
       ): Effect.fn.Return<StartedTurn, CallAnswerError, Principal> {
         const { assistantId, calls, messages, run } = asked
         const source = { kind: "tool_output", threadId: run.threadId, assistantId } as const
-        const rewritten = yield* rewriteOutputs(rewriteBy(leg.parts, source), given)
+        const rewritten = yield* rewriteOutputs(rewriteBy(leg.parts, source), given, maxToolResult)
         const tokens = rewritten.reduce((sum, result) => sum + counter.count(promptOutput(result)), 0)
         yield* Effect.fromResult(checkOutputs(leg, messages, tokens))
         const known = new Map([...asked.results, ...rewritten].map((result) => [result.toolCallId, result]))

@@ -12,8 +12,8 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
-import { rewriteBy } from "./Rewriting.ts"
-import type { Listening, PartAnswerer, PartDecision, Rewrite, TurnCase } from "./TurnPart.ts"
+import { rewritingOnce } from "./Rewriting.ts"
+import type { Listening, PartAnswerer, PartDecision, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
@@ -130,10 +130,11 @@ const listen = Effect.fnUntraced(function* (
   written: TurnCase,
   listening: (part: string) => Listening
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
-  const { rewrite, rewritten } = rewritingOnce(parts, written)
+  const { assistant, request, thread } = written
+  const source = { kind: "message", threadId: thread.id, assistantId: assistant.id } as const
+  const rewrite = rewritingOnce(parts, source)?.rewrite ?? null
   // The text of a question that is asked again was rewritten before it was stored.
-  const { instead } = written.request
-  const isStored = instead !== undefined && instead.edited === undefined
+  const isStored = request.instead !== undefined && request.instead.edited === undefined
   const content = rewrite === null || isStored ? written.content : yield* rewrite(written.content)
   const turn = rewrite === null ? written : withContent({ ...written, rewrite }, content)
   const texts = [turn.content]
@@ -142,20 +143,11 @@ const listen = Effect.fnUntraced(function* (
   for (const part of parts) {
     const heard = yield* part.listen(turn, listening(part.name))
     if (heard === null) continue
-    texts.push(rewrite === null || rewritten.has(heard.content) ? heard.content : yield* rewrite(heard.content))
+    texts.push(rewrite === null ? heard.content : yield* rewrite(heard.content))
     if (heard.supplement !== undefined) supplements.push([part.name, { value: heard.supplement }])
   }
   return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements, turn }
 })
-
-/** A part that has given its text to `rewrite` itself returns a text that is not rewritten again. */
-const rewritingOnce = (parts: ReadonlyArray<RegisteredPart>, { assistant, thread }: TurnCase) => {
-  const rewritten = new Set<string>()
-  const rewriteText = rewriteBy(parts, { kind: "message", threadId: thread.id, assistantId: assistant.id })
-  const rewrite: Rewrite | null =
-    rewriteText && ((text) => Effect.tap(rewriteText(text), (done) => Effect.sync(() => rewritten.add(done))))
-  return { rewrite, rewritten }
-}
 
 /** Parts also find the text in the request. */
 const withContent = (turn: TurnCase, content: string): TurnCase => ({

@@ -15,11 +15,10 @@ import type { Rendered, RenderedMessage } from "../prompts/PromptMessages.ts"
 import { PromptPart } from "../prompts/PromptPart.ts"
 import type { History, Message } from "../threads/Message.ts"
 import { readSupplement } from "../threads/Supplement.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
-import type { Recollection } from "./RegisteredPart.ts"
-import { rewriteBy } from "./Rewriting.ts"
-import type { Rewrite } from "./TurnPart.ts"
+import { notChecked, type Recollection } from "./RegisteredPart.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -75,11 +74,12 @@ export class Recall extends Context.Service<
         }
         const asked = leg.parts.filter((part) => part.has("recall"))
         if (asked.length === 0) return { prompt: [], rendered, notes: [] }
-        const { assistantId, lease } = leg
-        const rewrite = rewriteBy(leg.parts, { kind: "recalled", threadId: lease.threadId, assistantId })
         const found = yield* Effect.forEach(
           asked,
-          (part) => rewritten(rewrite, part.recall(liveTurns.of(leg, part.name, history), history)),
+          (part) => {
+            const turn = liveTurns.of(leg, part.name, history)
+            return rewritten(turn, part.recall(turn, history))
+          },
           { concurrency: "unbounded" }
         )
         for (const { part, prompt } of found) {
@@ -117,28 +117,24 @@ export class Recall extends Context.Service<
   )
 }
 
-/** What a part could not rewrite is left out, with a note. */
+/** Rewrites what the part has not rewritten itself. What could not be rewritten is left out, with a note. */
 const rewritten = (
-  rewrite: Rewrite | null,
+  { rewriting }: LiveTurn,
   recalled: Effect.Effect<Recollection, never, Principal>
 ): Effect.Effect<Recollection, never, Principal> =>
-  rewrite === null
+  rewriting === null
     ? recalled
     : Effect.flatMap(recalled, (found) =>
         Effect.forEach(found.prompt, (part) =>
           Effect.map(
-            Effect.forEach(part.items, (item) => Effect.map(rewrite(item.text), (text) => ({ ...item, text }))),
+            Effect.forEach(part.items, (item) =>
+              Effect.map(rewriting.rewrite(item.text), (text) => ({ ...item, text }))
+            ),
             (items) => ({ ...part, items })
           )
         ).pipe(
           Effect.map((prompt) => ({ ...found, prompt })),
-          Effect.catchCause((cause) =>
-            Effect.as(Effect.logError(`What the part "${found.part}" recalled could not be rewritten`, cause), {
-              ...found,
-              prompt: [],
-              note: "it could not be checked"
-            })
-          )
+          Effect.catchTag("TextWithheld", () => Effect.succeed({ ...found, prompt: [], note: notChecked }))
         )
       )
 

@@ -22,7 +22,7 @@ import { PromptPart } from "../prompts/PromptPart.ts"
 import type { History, Message } from "../threads/Message.ts"
 import { readSupplement } from "../threads/Supplement.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
-import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { type LiveTurn, TextWithheld } from "../tools/LiveTurn.ts"
 import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Review } from "./Review.ts"
@@ -57,6 +57,9 @@ export interface Recollection {
   readonly prompt: ReadonlyArray<PromptPart>
   readonly note: string | null
 }
+
+/** The note of what could not be rewritten. */
+export const notChecked = "it could not be checked"
 
 /** A part as turns use it. An interface, because a declaration file names one and would repeat a type, with names that are not there. */
 export interface RegisteredPart extends ReturnType<typeof registeredPart> {}
@@ -111,6 +114,11 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     (did: string, time: Duration.Input) =>
     <A, E, R>(step: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => within(time, step(), () => Effect.die(new Error(tooSlow(did, time)))))
+
+  const recallTimeWithGuards = Duration.sum(
+    Duration.fromInputUnsafe(times.recallTimeout),
+    Duration.fromInputUnsafe(times.decideTimeout)
+  )
 
   const toRewrite = orRefuse("rewrite a text", decideTime)
   const toListen = orRefuse("turn the message into text", listenTime)
@@ -187,13 +195,15 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
       output: (): WantedOutput | null => part.output?.(plan) ?? null,
       recall: (turn: LiveTurn, history: History): Effect.Effect<Recollection, never, Principal> => {
         const recalled = Effect.suspend(() => part.recall?.(plan, turn, history) ?? Effect.succeed([]))
-        return within(times.recallTimeout, Effect.map(Effect.flatMap(recalled, checkPrompt), recollection), () =>
+        // Rewriting takes its own time.
+        const time = turn.rewriting === null ? times.recallTimeout : recallTimeWithGuards
+        return within(time, Effect.map(Effect.flatMap(recalled, checkPrompt), recollection), () =>
           Effect.succeed(recollection([], "it was not found in time"))
         ).pipe(
           Effect.catchCause((cause) =>
             Effect.as(
               Effect.logWarning(`The part "${name}" could not recall for run ${turn.runId}`, cause),
-              recollection([], "the search for it failed")
+              recollection([], Cause.squash(cause) instanceof TextWithheld ? notChecked : "the search for it failed")
             )
           )
         )

@@ -1,6 +1,8 @@
 /** Texts that enter a turn pass the parts that rewrite, in the order of their names. Most turns have no such part. */
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import { type LiveTurn, TextWithheld } from "../tools/LiveTurn.ts"
 import { isJson, withoutEscapes } from "./JsonEscapes.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
 import { TurnRefused } from "./TurnErrors.ts"
@@ -19,6 +21,43 @@ export const rewriteBy = (
     return rewritten
   })
 }
+
+/** Each text once: what came out of `rewrite`, and what `done` was told, stays as it is. Null if none of the parts rewrites. */
+export const rewritingOnce = (...[parts, source]: Parameters<typeof rewriteBy>) => {
+  const rewriteText = rewriteBy(parts, source)
+  if (rewriteText === null) return null
+  const known = new Set<string>()
+  const done = (text: string): void => void known.add(text)
+  const rewrite: Rewrite = (text) =>
+    known.has(text)
+      ? Effect.succeed(text)
+      : Effect.map(rewriteText(text), (rewritten) => {
+          done(rewritten)
+          return rewritten
+        })
+  return { rewrite, done }
+}
+
+/** What rewriting needs of a leg. */
+interface LegParts extends Pick<TextSource, "assistantId"> {
+  readonly lease: Pick<TextSource, "threadId">
+  readonly parts: Parameters<typeof rewriteBy>[0]
+}
+
+/** For what a part or a tool of this leg finds. */
+export const rewritingOf = (
+  { assistantId, lease, parts }: LegParts,
+  kind: TextSource["kind"]
+): LiveTurn["rewriting"] => {
+  const once = rewritingOnce(parts, { kind, threadId: lease.threadId, assistantId })
+  return once && { ...once, rewrite: (text) => Effect.catchCause(once.rewrite(text), withhold) }
+}
+
+const withhold = (cause: Cause.Cause<PartError>) =>
+  Effect.andThen(
+    Effect.logError("A text that a part or a tool found could not be rewritten", cause),
+    Effect.fail(new TextWithheld())
+  )
 
 /** The names of the parts without which the run may not go on. */
 export const guardNames = (parts: ReadonlyArray<PlannedPart>): ReadonlyArray<string> =>

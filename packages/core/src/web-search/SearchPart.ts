@@ -17,14 +17,14 @@ import { paid } from "../metering/PaidCall.ts"
 import { hasOwnSearch } from "../models/ModelInfo.ts"
 import { newFrameWord } from "../prompts/Frame.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
-import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { LiveTurn, Rewriting } from "../tools/LiveTurn.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { ModelOutput, PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { SearchSettings } from "./SearchSettings.ts"
-import { addSources, isShown, sourcesIn, textOfResults } from "./Sources.ts"
-import type { WebSearchPort } from "./WebSearch.ts"
+import { addSources, isShown, resultWords, sourcesIn, textOfResults, withWords } from "./Sources.ts"
+import type { WebResult, WebSearchPort } from "./WebSearch.ts"
 
 /** `search`: under this name the part keeps its sources with an answer, and its searches are charged. */
 export const searchPartName = "search"
@@ -115,12 +115,30 @@ const search = Effect.fnUntraced(function* (
     call: engine.search({ text, limit: settings.results }),
     charges: ({ costUsd }) => [chargeOfCost(payee, costUsd)]
   }).pipe(Effect.mapError(({ message }) => new HostedToolFailed({ message })))
-  const shown = results.filter(isShown).slice(0, settings.results)
+  const found = results.filter(isShown).slice(0, settings.results)
+  const { rewriting } = call
+  const shown = rewriting === null ? found : yield* rewriteResults(rewriting, found)
+  const word = yield* newFrameWord
   const before = sourcesIn(call.kept())
   const sources = addSources(before, shown)
   if (sources.length > before.length) call.keep({ sources })
-  return textOfResults(sources, shown, settings.maxText, yield* newFrameWord)
+  const output = textOfResults(sources, shown, settings.maxText, word)
+  rewriting?.done(output)
+  return output
 })
+
+const rewriteResults = Effect.fnUntraced(function* ({ rewrite }: Rewriting, found: ReadonlyArray<WebResult>) {
+  const shown: Array<WebResult> = []
+  for (const each of found) {
+    const words = yield* Effect.mapError(rewrite(resultWords(each)), notChecked)
+    const rewritten = withWords(each, words)
+    if (rewritten !== null) shown.push(rewritten)
+  }
+  return shown
+})
+
+const notChecked = () =>
+  new HostedToolFailed({ message: "What the search found could not be checked. Answer without it." })
 
 const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool => {
   // Counted per leg: the tools are made for each leg.

@@ -4,7 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { framed, frameRule, type FrameWord } from "../prompts/Frame.ts"
+import { framed, frameRule, type FrameWord, onOneLine } from "../prompts/Frame.ts"
 import type { WebResult } from "./WebSearch.ts"
 
 /** A page that an answer rests on. */
@@ -60,10 +60,23 @@ export const isShown = ({ url }: { readonly url: string }): boolean => cleanUrl(
  * the text around them or hide words from the reader.
  */
 const cleanText = (text: string, longest: number): string => {
-  const visible = text.replaceAll(/[\p{Cf}\u{115F}\u{1160}\u{3164}\u{FFA0}]/gu, "")
-  const plain = visible.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim()
+  const plain = plainText(text)
   const characters = Array.from(plain.slice(0, longest * 2))
   return characters.length > longest || plain.length > longest * 2 ? `${characters.slice(0, longest).join("")}…` : plain
+}
+
+const plainText = (text: string): string => onOneLine(text.replaceAll(/[\p{Cf}\u{115F}\u{1160}\u{3164}\u{FFA0}]/gu, ""))
+
+/** What a model reads of a result, uncut: for the parts that rewrite it. */
+export const resultWords = ({ publishedAt, text, title, url }: WebResult): string =>
+  [plainText(title ?? ""), cleanUrl(url), plainText(publishedAt ?? ""), plainText(text)].join("\n")
+
+/** The result with other words. Null: they have another address, so nobody may be led to this page. */
+export const withWords = (result: WebResult, words: string): WebResult | null => {
+  const [title = "", url, publishedAt = "", ...text] = words.split("\n")
+  return url === cleanUrl(result.url)
+    ? { url: result.url, title, publishedAt: publishedAt === "" ? null : publishedAt, text: text.join("\n") }
+    : null
 }
 
 const hostName = (url: string): string => new URL(url).host

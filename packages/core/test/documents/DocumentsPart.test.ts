@@ -4,15 +4,18 @@ import { callTool, say } from "@colloquy/testing"
 import { Principal, readSupplement, Threads, TurnRefused, Turns } from "@colloquy/core"
 import { type ChatRequest, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import { type Document, Documents, type DocumentScope, DocumentStore } from "@colloquy/core/documents"
-import { ChunkIndex, type RerankerPort } from "@colloquy/core/retrieval"
+import { ChunkIndex, type RerankerPort, unknownPosition } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { byteStream, memoryStorage, openRoom, readText, type RoomOptions } from "../support/DocumentRoom.ts"
+import { makeGuard } from "../support/Guarded.ts"
+import { readExcerpts } from "../../src/documents/KeptDocuments.ts"
 import { openPlace } from "./DocumentStories.ts"
 
 const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.Scope>) =>
@@ -270,6 +273,64 @@ describe("documents in a turn", () => {
       assert.include(JSON.stringify(reply.supplements), '"files":["badgers.txt"]')
     })
   )
+
+  describe("whose words a guard changes", () => {
+    const text = "Badgers dig setts. Their key is sk-12345678."
+    const guarded = Effect.fnUntraced(function* (filename: string, options: RoomOptions = {}) {
+      const scene = yield* opened(options)
+      const guard = makeGuard()
+      yield* scene.room.run(guard.join)
+      const { threadId } = scene.place
+      yield* scene.room.run(upload(scene.ofThread, filename, text))
+      yield* tick
+      const turn = yield* scene.room.run(
+        Turns.use((turns) => turns.start({ content: "Who digs setts?", threadId, stream: true }))
+      )
+      const events = yield* Stream.runCollect(turn.events)
+      const reply = yield* turn.reply
+      const { messages } = yield* scene.room.run(Threads.use((threads) => threads.get(threadId)))
+      assert.strictEqual(reply.status, "COMPLETED")
+      for (const each of [events, messages, reply, scene.asked.map((request) => request.messages)])
+        assert.notInclude(JSON.stringify(each).replaceAll(filename, ""), "sk-")
+      const [kept] = readExcerpts(reply.supplements["documents"])
+      return { asked: JSON.stringify(scene.asked), guard, kept }
+    })
+
+    test(
+      "are kept and read as they were rewritten, and each is rewritten once",
+      Effect.gen(function* () {
+        const { asked, guard, kept } = yield* guarded("badgers.txt")
+        assert.include(asked, "Their key is [key].")
+        assert.deepInclude(kept, { text: "Badgers dig setts. Their key is [key].", start: 0 })
+        assert.deepStrictEqual(guard.found(), [["recalled", `[badgers.txt]\n${text}`]])
+        assert.deepStrictEqual(guard.again(), [])
+      })
+    )
+
+    test(
+      "are rewritten in the place that a model reads, too",
+      Effect.gen(function* () {
+        const section = { ...unknownPosition, heading: "About sk-2", form: "prose" as const, text }
+        const { asked, kept } = yield* guarded("sk-1.txt", { extract: () => Effect.succeed([section]) })
+        assert.include(asked, "[[key].txt, About [key]]")
+        assert.deepInclude(kept, { filename: "sk-1.txt" })
+        assert.strictEqual(kept?.place.heading, null)
+        assert.include(kept?.text ?? "", "Their key is [key].")
+      })
+    )
+
+    test(
+      "are kept and read so where the model searches, and each is rewritten once",
+      Effect.gen(function* () {
+        const steps = [callTool("search_documents", { query: "setts" }), say("Badgers.")]
+        const { asked, guard, kept } = yield* guarded("badgers.txt", { steps, settings: { excerpts: "tool" } })
+        assert.include(asked, "Their key is [key].")
+        assert.strictEqual(kept?.text, "Badgers dig setts. Their key is [key].")
+        assert.deepStrictEqual(guard.found(), [["tool_output", `[badgers.txt]\n${text}`]])
+        assert.deepStrictEqual(guard.again(), [])
+      })
+    )
+  })
 
   test(
     "that are not there cost no call of the store",

@@ -2,9 +2,10 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, Crash, say, type ScriptStep, TestKernel, uses } from "@colloquy/testing"
 import type { HostedTool } from "@colloquy/core"
-import { tool } from "@colloquy/core/promises"
+import { guard, openKernel, tool } from "@colloquy/core/promises"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { weather } from "../support/Story.ts"
 
 /** Pays out money; `paid` is what was really done, in whatever process. */
@@ -93,6 +94,22 @@ describe("an approval inside of a helper", () => {
     const late = kernel.approvals.reject({ id: "a", threadId, runId })
     assert.deepInclude(await late.catch((error: unknown) => error), { _tag: "AlreadyDecided", decided: "approved" })
     assert.strictEqual(paid.length, 1)
+  })
+
+  it("gives the answer of the helper to the run above rewritten, and then cut", async () => {
+    const steps = [ask("clerk"), pay(), say("Paid with BEGIN abc END of the bank."), say("Done.")]
+    const noKeys = guard({ before: (text) => text.replace(/BEGIN[\s\S]*?END/gu, "[key]") })
+    const guarded = Layer.provideMerge(
+      noKeys,
+      TestKernel.layer(steps, { hosted: [payOut([])], settings: { maxToolResult: 18 } })
+    )
+    await using kernel = TestKernel.withTools(
+      await openKernel(Layer.provideMerge(guarded, TestKernel.clock()), { owner: "owner" })
+    )
+    const chief = await createChief(kernel, "clerk")
+    await kernel.send({ content: "Pay", assistantId: chief.id })
+    await kernel.approvals.approve("a")
+    assert.deepStrictEqual(outputs(kernel), ["Paid with [key] of"])
   })
 
   it("is decided at the helper's run too; the run above goes on, without a caller", async () => {

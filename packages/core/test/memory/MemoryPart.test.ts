@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import { makeGuard } from "../support/Guarded.ts"
 import { quiet, tags, weather } from "../support/Story.ts"
 import { askedText, type Body, memoryKernel } from "./MemoryKernel.ts"
 
@@ -79,6 +80,32 @@ describe("memory in a turn", () => {
         readSupplement(messages[1] ?? { supplements: null }, "memory")?.value,
         reply.supplements?.["memory"]
       )
+    })
+  )
+
+  test(
+    "is told, kept and read as a guard rewrote it, each memory once",
+    [say("Ask me [m1].")],
+    Effect.gen(function* () {
+      const guard = makeGuard()
+      yield* guard.join
+      const { id: assistantId } = yield* (yield* Assistants).create({ name: "A" })
+      const content = "The key of the office is sk-12345678."
+      yield* (yield* Memories).add(assistantId, { content })
+      const options = { memory: { ...readonly, citation: true } }
+      const asking = { content: "The key of the office?", assistantId, stream: true, options }
+      const turn = yield* (yield* Turns).start(asking)
+      const events = yield* Stream.runCollect(turn.events)
+      const reply = yield* turn.reply
+      const [kept] = keptIn(reply.supplements)?.retrieved ?? []
+      assert.deepInclude(kept, { memory: "The key of the office is [key].", cited: true })
+      assert.deepStrictEqual(retrievedIn(events), ["retrieved"])
+      const asked = (yield* ScriptedModel).requests
+      assert.include(askedText(asked[0]), "The key of the office is [key].")
+      const { messages } = yield* (yield* Threads).get(turn.threadId)
+      for (const each of [events, reply, messages, asked]) assert.notInclude(JSON.stringify(each), "sk-")
+      assert.deepStrictEqual(guard.found(), [["recalled", content]])
+      assert.deepStrictEqual(guard.again(), [])
     })
   )
 

@@ -23,6 +23,7 @@ import {
   type WebResult,
   WebSearch
 } from "@colloquy/core/web-search"
+import { makeGuard } from "../support/Guarded.ts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -182,6 +183,39 @@ describe("web_search", () => {
         const { days } = yield* (yield* UsageLedger).recent(firstPage)
         assert.strictEqual(days.find(({ purpose }) => purpose === "search")?.usage.costUsd, 0.008)
       })
+  )
+
+  const leaky = [
+    result("foxes", { title: "sk-11 of foxes", text: "s\u{200B}k-22 is the key.", publishedAt: "sk-33" }),
+    result("bad", { url: "https://bad.example/s\tk-44" }),
+    result("long", { text: `${"y".repeat(96)} sk-5555` })
+  ]
+  story(
+    "shows titles and texts as a guard rewrote them, each result once, and no page whose address it changed",
+    {
+      steps: [
+        callTools(["web_search", { query: "a" }], ["web_search", { query: "b" }]),
+        reads((text) => {
+          assert.include(text, "[1] [key] of foxes ([key])\nhttps://foxes.example/page\n[key] is the key.")
+          assert.match(text, /\[2\] About long\nhttps:\/\/long\.example\/page\ny+ \[ke…/u)
+          assert.notMatch(text, /bad|sk-/u)
+        })
+      ],
+      settings: { maxText: 100 },
+      search: () => Effect.succeed({ results: leaky, costUsd: 0 })
+    },
+    () =>
+      Effect.gen(function* () {
+        const guard = makeGuard()
+        yield* guard.join
+        const reply = yield* send("?")
+        const titles = sourcesIn(reply.supplements["search"]).map(({ title }) => title)
+        assert.deepStrictEqual(titles, ["[key] of foxes", "About long"])
+        const { messages } = yield* (yield* Threads).get(reply.threadId)
+        assert.notMatch(JSON.stringify([messages, reply, (yield* ScriptedModel).requests]), /sk-\d/u)
+        assert.strictEqual(guard.found().length, 2 * leaky.length)
+        assert.deepStrictEqual(guard.again(), [])
+      }).pipe(Effect.scoped)
   )
 
   let found = 0

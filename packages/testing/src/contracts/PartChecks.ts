@@ -10,6 +10,7 @@ import * as Stream from "effect/Stream"
 import {
   endsOf,
   makeListener,
+  makeRewriting,
   oddOptions,
   oddTexts,
   openCase,
@@ -19,6 +20,7 @@ import {
   modelOutputs,
   type SampleTurn,
   sampleTool,
+  textsIn,
   writtenJson
 } from "./PartScenes.ts"
 import * as Shapes from "./PartShapes.ts"
@@ -363,6 +365,27 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
       }
     }),
 
+    rewritesFound: Effect.gen(function* () {
+      for (const { plan, turn } of yield* joined) {
+        const { given, isDone, rewriting } = makeRewriting()
+        const leg = yield* openLeg(turn, { provider: turn.provider, model: turn.model ?? "" }, rewriting)
+        const recalled = yield* Effect.result(recallIn(leg, plan))
+        const items = Result.isSuccess(recalled) ? recalled.success.flatMap((each) => each.items) : []
+        const found = [...given, ...items.flatMap(({ text }) => (isDone(text) ? [] : [text]))]
+        const known = [turn.content, ...items.flatMap(({ source }) => source ?? [])]
+        for (const text of leg.shown().flatMap(textsIn)) {
+          if (text.length < shortestFound || known.some((each) => each.includes(text))) continue
+          if (!found.some((each) => each.includes(text) || (each.length >= shortestFound && text.includes(each))))
+            continue
+          fault(
+            "recall",
+            `kept or told ${shown(text)}, which it has found and not rewritten`,
+            "give what it has found to `rewriting.rewrite` of its turn, where that is not null, before it keeps or tells any of it"
+          )
+        }
+      }
+    }),
+
     receives: Effect.gen(function* () {
       const leg = yield* legOf(yield* openCase(part.name, {}))
       for (const output of modelOutputs) {
@@ -461,6 +484,9 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     })
   }
 }
+
+/** Characters. A shorter text may stand in another by chance. */
+const shortestFound = 8
 
 const nameOf = (tool: HostedTool | string): string => (typeof tool === "string" ? tool : tool.definition.name)
 

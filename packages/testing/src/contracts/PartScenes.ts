@@ -86,6 +86,7 @@ const isJson = Schema.is(Schema.Json)
 /** Takes what a part tells and keeps. What is no JSON throws, as in the kernel, and is noted, because a part may catch what is thrown. */
 export const makeListener = () => {
   const noJson: Array<unknown> = []
+  const told: Array<Schema.Json> = []
   const kept: Array<Schema.Json> = []
   const take = (value: Schema.Json): Schema.Json => {
     if (isJson(value)) return value
@@ -94,7 +95,9 @@ export const makeListener = () => {
   }
   return {
     noJson,
-    tell: ({ data }: { readonly data: Schema.Json }) => void take(data),
+    /** What was told and kept. */
+    shown: () => [...told, ...kept],
+    tell: ({ data }: { readonly data: Schema.Json }) => void told.push(take(data)),
     keep: (supplement: Schema.Json) => void kept.push(take(supplement)),
     kept: () => kept.at(-1) ?? null,
     spend: () => {},
@@ -102,17 +105,22 @@ export const makeListener = () => {
   }
 }
 
-/** A leg that answers the turn. */
-export const openLeg = Effect.fnUntraced(function* (turn: TurnCase, by: { provider: string; model: string }) {
+/** A leg that answers the turn. `rewriting`: what parts of the turn that rewrite do with found texts; null: none does. */
+export const openLeg = Effect.fnUntraced(function* (
+  turn: TurnCase,
+  by: { provider: string; model: string },
+  rewriting: LiveTurn["rewriting"] = null
+) {
   const { assistant, content, thread } = turn
   const { message, run } = yield* sampleBegin(thread.id, { message: { content } })
-  const { noJson, ...listener } = makeListener()
+  const { noJson, shown, ...listener } = makeListener()
   const live: LiveTurn = {
     threadId: thread.id,
     assistantId: assistant.id,
     runId: run.id,
     content,
     metadata: null,
+    rewriting,
     answerId: run.answerId,
     ...by,
     ...listener,
@@ -123,8 +131,32 @@ export const openLeg = Effect.fnUntraced(function* (turn: TurnCase, by: { provid
   }
   const stored: Message = { ...message, sequence: 1 }
   const history: History = { messages: [stored], older: { messages: 0, tokens: 0 } }
-  return { live, history, message: stored, noJson }
+  return { live, history, message: stored, noJson, shown }
 })
+
+/** Rewrites each text to one that has no word of it, and notes which texts are not rewritten: those that it was given. */
+export const makeRewriting = () => {
+  const given: Array<string> = []
+  const done = new Set<string>()
+  const rewriting: NonNullable<LiveTurn["rewriting"]> = {
+    rewrite: (text) =>
+      Effect.sync(() => {
+        if (done.has(text)) return text
+        given.push(text)
+        const rewritten = `<${given.length}>`
+        done.add(rewritten)
+        return rewritten
+      }),
+    done: (text) => void done.add(text)
+  }
+  return { rewriting, given, isDone: (text: string) => done.has(text) }
+}
+
+/** Every text in a value. */
+export const textsIn = (value: Schema.Json): ReadonlyArray<string> => {
+  if (typeof value === "string") return [value]
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
 
 export type OpenLeg = Effect.Success<ReturnType<typeof openLeg>>
 

@@ -76,6 +76,7 @@ export const turnPartSuite = (name: string, suite: TurnPartSuite): void => {
     test("MUST have a plan for another assistant that is read again as it was stored", "handsOver")
     test("MUST render the same for the same supplement, as a prompt can hold it", "renders")
     test("MUST recall without a defect what the window can share out, each name once", "recalls")
+    test("MUST rewrite what it has found before it keeps or tells it", "rewritesFound")
     test("MUST say whether it has kept media, without a defect", "receives")
     test("MUST want an output in one form, and have one verdict on any text", "wantsOutput")
     test("MUST answer with words, or fail, where it said that it answers", "answers")
