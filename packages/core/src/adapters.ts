@@ -285,16 +285,15 @@ export {
 
 /** turns: how a message becomes an answer. */
 export type { ReviewedPiece, Review, Verdict } from "./turns/Review.ts"
+export type { Rewrite, RewriteRecalled, TextSource } from "./turns/Rewrite.ts"
 export type {
   FollowUpOrder,
   Heard,
   Listening,
   PartAnswer,
   PartDecision,
-  Rewrite,
   SavedMessage,
   SettledLeg,
-  TextSource,
   TurnCase
 } from "./turns/TurnPart.ts"
 export type { StartError } from "./turns/TurnUseCases.ts"

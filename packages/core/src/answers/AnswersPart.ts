@@ -1,7 +1,7 @@
 /**
  * How typed answers join a turn. When a message brings questions (`TurnRequest.options.answers`, the object of the wire's
  * `system_one`), this part answers instead of a conversation model. The answers are kept with the message, where outcomes find them. They
- * are also its text, so that any conversation model can continue the thread.
+ * are also its text, so that any conversation model can continue the thread. A review that changes this text takes the kept answers with it.
  *
  * Every refusal comes before the turn is stored and before another part listens, because listening costs money.
  */
@@ -18,6 +18,7 @@ import { roomFor } from "../prompts/PromptAssembly.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { History } from "../threads/Message.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { RewriteRecalled } from "../turns/Rewrite.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { PartAnswer, PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
@@ -30,6 +31,7 @@ import { answersLayer } from "./AnswersLayer.ts"
 import { DocumentSummaries } from "../prompts/DocumentSummaries.ts"
 import type { OutcomeStore } from "./OutcomeStore.ts"
 import { Questions } from "./Question.ts"
+import { rewriteOptions } from "./RewrittenAsk.ts"
 import { messagesWithin } from "./TypedContext.ts"
 import { checkTypedTurn, isTypedTurn, type TurnProblem } from "./TypedTurn.ts"
 
@@ -82,10 +84,18 @@ const makePart = Effect.gen(function* () {
     return decision
   })
 
-  const answer = Effect.fnUntraced(function* (plan: AnswersPlan, turn: LiveTurn, history: History) {
+  const answer = Effect.fnUntraced(function* (
+    plan: AnswersPlan,
+    turn: LiveTurn,
+    history: History,
+    rewrite: RewriteRecalled
+  ) {
     const { answerId, model, provider, runId, threadId } = turn
     const info = yield* answers.describe(provider, model)
-    const documentSummaries = yield* readSummaries(turn)
+    const found = yield* Effect.forEach(yield* readSummaries(turn), ({ filename, summary }) =>
+      Effect.map(rewrite(summary), (text) => (text === null ? [] : [{ filename, summary: text }]))
+    )
+    const documentSummaries = found.flat()
     const messages =
       info && messagesWithin(history, runId, remainingRoom(info, plan, JSON.stringify(documentSummaries)))
     if (messages === undefined) return yield* new ModelError({ reason: "context_too_long", provider, model })
@@ -94,9 +104,9 @@ const makePart = Effect.gen(function* () {
     const given = yield* answers
       .ask({ ...asked, conversationId: threadId })
       .pipe(Effect.mapError((error) => modelErrorFromAsk(error, provider, model)))
-    const kept = yield* Effect.orDie(encode({ ...given, id: AnswerSetId.make(answerId) }))
-    turn.keep(kept)
-    const reply: PartAnswer = { content: JSON.stringify(given.answers), usage: given.usage, model: given.model }
+    const supplement = yield* Effect.orDie(encode({ ...given, id: AnswerSetId.make(answerId) }))
+    const { model: answeredBy, usage } = given
+    const reply: PartAnswer = { content: JSON.stringify(given.answers), usage, model: answeredBy, supplement }
     return reply
   })
 
@@ -104,6 +114,7 @@ const makePart = Effect.gen(function* () {
     name: answersPartName,
     plan: AnswersPlan,
     concerns: (turn) => isTypedTurn(turn, findProvider(turn)),
+    rewriteOptions,
     refuse: (turn) => Effect.asVoid(planAnswers(turn)),
     decide,
     answer

@@ -13,6 +13,7 @@ import { usageWithinBounds } from "../models/ReportedFigures.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { Leg } from "./Leg.ts"
 import { type LegError, LegOutcome, type Reading } from "./ModelLoop.ts"
+import { rewriteRecalled } from "./Rewriting.ts"
 
 /** A host without types may give anything; a log with it could not be settled. */
 const isAnswer = Schema.is(Schema.Struct({ content: Schema.String, model: Schema.optional(Schema.String) }))
@@ -46,13 +47,19 @@ export class AnswerByPart extends Context.Service<
           log.push((sequence) => ({ _tag: "StepEnded", sequence, usage, model: answeredBy, providerData: null, at }))
         })
       const answered = yield* part
-        .answer(findTurn(part.name), history)
+        .answer(
+          findTurn(part.name),
+          history,
+          rewriteRecalled(leg.parts, { threadId: leg.lease.threadId, assistantId: leg.assistantId }, part.name)
+        )
         // A failed answer is charged with the usage that its error reports. Without a report it is charged with nothing, because no usage
         // is estimated for a refused request.
         .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
       if (!isAnswer(answered))
         return yield* Effect.die(new TypeError(`The part "${part.name}" gave no text as its answer`))
       const content = review === null ? answered.content : yield* review.whole(answered.content)
+      const { supplement } = answered
+      if (supplement !== undefined && review?.hasChanged !== true) findTurn(part.name).keep(supplement)
       if (content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: content }))
       yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
       log.wake()

@@ -21,7 +21,7 @@ import { type CallAnswerer, findAnswerer, needsApproval, runHosted } from "./Hos
 import type { Leg } from "./Leg.ts"
 import { goesOnInNextCall, recordStep, requireAnswer, toAnswer } from "./Questions.ts"
 import { rewriteBy } from "./Rewriting.ts"
-import type { Rewrite } from "./TurnPart.ts"
+import type { Rewrite } from "./Rewrite.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 

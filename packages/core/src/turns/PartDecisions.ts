@@ -12,8 +12,9 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
+import type { Rewrite } from "./Rewrite.ts"
 import { rewriteBy } from "./Rewriting.ts"
-import type { Listening, PartAnswerer, PartDecision, Rewrite, TurnCase } from "./TurnPart.ts"
+import type { Listening, PartAnswerer, PartDecision, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
@@ -100,14 +101,18 @@ export const checkTools = (
 export interface Consulted {
   /** The content of the message, with what was heard. */
   readonly heard: string
+  /** With the options of parts as they were rewritten. */
+  readonly request: TurnRequest
   readonly parts: PartsDecided
 }
 
 interface HeardWords {
   readonly content: string
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
-  /** The turn as the parts see it: with the rewritten text. */
+  /** The turn as the parts see it: with the rewritten text and options. */
   readonly turn: TurnCase
+  /** Leaves a text as it is if no part of this turn rewrites, or if a part has given it to `TurnCase.rewrite` before. */
+  readonly rewriteOnce: Rewrite
 }
 
 /** The parts whose `concerns` function selects this turn, and the parts without that function. */
@@ -119,49 +124,62 @@ export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnR
   parts.some((part) => part.has("listen") && options?.[part.name] !== undefined)
 
 /**
- * Step 2. The written text is rewritten, then every part may refuse, then the parts listen. The content is the written text, followed by
- * what each part heard, rewritten too.
+ * Step 2. The written text and the options of parts are rewritten, then every part may refuse, then the parts listen. The content is the
+ * written text, followed by what each part heard, rewritten too.
  */
 const listen = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   written: TurnCase,
   listening: (part: string) => Listening
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
-  const { rewrite, rewritten } = rewritingOnce(parts, written)
-  const turn = rewrite === null ? written : withContent({ ...written, rewrite }, yield* rewrite(written.content))
+  const { rewrite, rewriteOnce } = rewritingOnce(parts, written)
+  const turn = rewrite === null ? written : yield* rewriteTurn(parts, written, rewrite)
   const texts = [turn.content]
   const supplements: Array<readonly [string, Supplement]> = []
   for (const part of parts) yield* part.refuse(turn)
   for (const part of parts) {
     const heard = yield* part.listen(turn, listening(part.name))
     if (heard === null) continue
-    texts.push(rewrite === null || rewritten.has(heard.content) ? heard.content : yield* rewrite(heard.content))
+    texts.push(yield* rewriteOnce(heard.content))
     if (heard.supplement !== undefined) supplements.push([part.name, { value: heard.supplement }])
   }
-  return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements, turn }
+  return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements, turn, rewriteOnce }
 })
 
-/** A part that has given its text to `rewrite` itself returns a text that is not rewritten again. */
 const rewritingOnce = (parts: ReadonlyArray<RegisteredPart>, { assistant, thread }: TurnCase) => {
   const rewritten = new Set<string>()
   const rewriteText = rewriteBy(parts, { kind: "message", threadId: thread.id, assistantId: assistant.id })
   const rewrite: Rewrite | null =
     rewriteText && ((text) => Effect.tap(rewriteText(text), (done) => Effect.sync(() => rewritten.add(done))))
-  return { rewrite, rewritten }
+  const rewriteOnce: Rewrite = (text) =>
+    rewrite === null || rewritten.has(text) ? Effect.succeed(text) : rewrite(text)
+  return { rewrite, rewriteOnce }
 }
 
 /** Parts also find the text in the request. */
-const withContent = (turn: TurnCase, content: string): TurnCase => ({
-  ...turn,
-  content,
-  request: { ...turn.request, content }
+const rewriteTurn = Effect.fnUntraced(function* (
+  parts: ReadonlyArray<RegisteredPart>,
+  turn: TurnCase,
+  rewrite: Rewrite
+): Effect.fn.Return<TurnCase, PartError, Principal> {
+  const { options } = turn.request
+  const content = yield* rewrite(turn.content)
+  if (options === undefined) return { ...turn, rewrite, content, request: { ...turn.request, content } }
+  const rewritten = new Map(Object.entries(options))
+  for (const part of parts) {
+    const own = rewritten.get(part.name)
+    if (own !== undefined) rewritten.set(part.name, yield* part.rewriteOptions(own, rewrite))
+  }
+  const request = { ...turn.request, content, options: Object.fromEntries(rewritten) }
+  return { ...turn, rewrite, content, request }
 })
 
 /** Step 3. The parts decide in parallel. If several refuse, the refusal of the first by name is returned. */
 export const decideParts = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   turn: TurnCase,
-  heard: HeardWords["supplements"]
+  heard: HeardWords["supplements"],
+  rewriteOnce: Rewrite = Effect.succeed
 ): Effect.fn.Return<PartsDecided, PartError, Principal> {
   if (parts.length === 0) return nothingDecided
   const exits = yield* Effect.forEach(parts, (part) => Effect.exit(part.decide(turn)), {
@@ -175,7 +193,10 @@ export const decideParts = Effect.fnUntraced(function* (
   }
   if (decided.length === 0 && heard.length === 0) return nothingDecided
   yield* checkContents(turn, decided)
-  return yield* combineDecisions(decided, heard)
+  const all = yield* combineDecisions(decided, heard)
+  const giving = decided.find(({ decision }) => decision.content !== undefined)
+  if (all.content === null || giving?.planned.has("rewriteOptions") === true) return all
+  return { ...all, content: yield* rewriteOnce(all.content) }
 })
 
 /** Steps 2 and 3 for the parts that the turn concerns: of most turns that is none. */
@@ -185,10 +206,11 @@ export const consultParts = (
   listening: (part: string) => Listening
 ): Effect.Effect<Consulted, PartError, Principal> =>
   parts.length === 0
-    ? Effect.succeed({ heard: turn.content, parts: nothingDecided })
-    : Effect.flatMap(listen(parts, turn, listening), ({ content, supplements, turn: rewritten }) =>
-        Effect.map(decideParts(parts, { ...rewritten, content }, supplements), (decided) => ({
+    ? Effect.succeed({ heard: turn.content, request: turn.request, parts: nothingDecided })
+    : Effect.flatMap(listen(parts, turn, listening), ({ content, rewriteOnce, supplements, turn: rewritten }) =>
+        Effect.map(decideParts(parts, { ...rewritten, content }, supplements, rewriteOnce), (decided) => ({
           heard: content,
+          request: rewritten.request,
           parts: decided
         }))
       )
@@ -237,24 +259,3 @@ const combineDecisions = (
     content: decided.find(({ decision }) => decision.content !== undefined)?.decision.content ?? null
   })
 }
-
-/**
- * The parts of a stored plan that this kernel has and can read. A part that fails to read its plan is left out, so that the run can go on
- * and end.
- */
-export const plannedParts = (
-  parts: ReadonlyArray<RegisteredPart>,
-  plans: Schema.JsonObject
-): Effect.Effect<ReadonlyArray<PlannedPart>> =>
-  Effect.map(
-    Effect.forEach(parts, (part) => {
-      const plan = plans[part.name]
-      if (plan === undefined) return Effect.succeed(null)
-      return Effect.catchCause(
-        Effect.sync(() => part.planned(plan)),
-        (cause) =>
-          Effect.as(Effect.logError(`The part "${part.name}" is left out: it cannot read its stored plan`, cause), null)
-      )
-    }),
-    (planned) => planned.filter((part) => part !== null)
-  )

@@ -25,6 +25,7 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Review } from "./Review.ts"
+import type { Rewrite, RewriteRecalled, TextSource } from "./Rewrite.ts"
 import type {
   FollowUpOrder,
   Heard,
@@ -36,7 +37,6 @@ import type {
   SavedMessage,
   SessionShare,
   SettledLeg,
-  TextSource,
   TurnCase,
   TurnPart
 } from "./TurnPart.ts"
@@ -182,10 +182,14 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
         )
       },
       /** The time limit is that of one answer of a model. */
-      answer: (turn: LiveTurn, history: History): Effect.Effect<PartAnswer, ModelError, Principal> => {
+      answer: (
+        turn: LiveTurn,
+        history: History,
+        rewritten: RewriteRecalled
+      ): Effect.Effect<PartAnswer, ModelError, Principal> => {
         const fail = (reason: ModelError["reason"]) =>
           Effect.fail(new ModelError({ reason, provider: turn.provider, model: turn.model }))
-        const answer = Effect.suspend(() => part.answer?.(plan, turn, history) ?? fail("invalid_request"))
+        const answer = Effect.suspend(() => part.answer?.(plan, turn, history, rewritten) ?? fail("invalid_request"))
         return within(times.chat.stepTimeout, answer, () => fail("timeout"))
       },
       speak: (turn: LiveTurn, words: Stream.Stream<string>): Effect.Effect<void, never, Principal> =>
@@ -211,6 +215,8 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     name,
     has,
     rewrite,
+    rewriteOptions: (options: Schema.Json, by: Rewrite): Effect.Effect<Schema.Json, PartError, Principal> =>
+      toListen(() => part.rewriteOptions?.(options, by) ?? Effect.succeed(options)),
     again: (options: Schema.Json): Schema.Json | undefined =>
       part.again === undefined ? options : part.again(options),
     concerns: (turn: TurnCase): boolean => part.concerns?.(own(turn)) ?? true,

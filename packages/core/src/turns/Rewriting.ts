@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import { isJson, withoutEscapes } from "./JsonEscapes.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
+import type { Rewrite, RewriteRecalled, TextSource } from "./Rewrite.ts"
 import { TurnRefused } from "./TurnErrors.ts"
-import type { Rewrite, TextSource } from "./TurnPart.ts"
 
 /** Null if none of the parts rewrites. */
 export const rewriteBy = (
@@ -18,6 +18,20 @@ export const rewriteBy = (
     for (const part of rewriting) rewritten = yield* part.rewrite(rewritten, source)
     return rewritten
   })
+}
+
+/** What cannot be rewritten is null. */
+export const rewriteRecalled = (
+  parts: ReadonlyArray<PlannedPart>,
+  ids: Omit<TextSource, "kind">,
+  part: string
+): RewriteRecalled => {
+  const rewrite = rewriteBy(parts, { kind: "recalled", ...ids })
+  if (rewrite === null) return Effect.succeed
+  return (text) =>
+    Effect.catchCause(rewrite(text), (cause) =>
+      Effect.as(Effect.logError(`A text that the part "${part}" recalled could not be rewritten`, cause), null)
+    )
 }
 
 /** The names of the parts without which the run may not go on. */

@@ -66,6 +66,12 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     return Effect.map(rewritten, (found) => read("rewrite", on, Schema.String, found))
   }
 
+  const rewriteOptions = (options: Schema.Json, by: Rewrite) => {
+    const on = `on the options ${shown(options)}`
+    const rewritten = ask("rewriteOptions", on, () => part.rewriteOptions?.(options, by) ?? Effect.succeed(options))
+    return Effect.map(rewritten, (found) => read("rewriteOptions", on, Schema.Json, found))
+  }
+
   const decideOn = Effect.fnUntraced(function* (turn: TurnCase) {
     const decision = (yield* ask("decide", onTurn(turn), () => part.decide(turn))) ?? null
     if (decision === null) return null
@@ -89,11 +95,15 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     const source = { kind: "message", threadId: thread.id, assistantId: assistant.id } as const
     const own: Rewrite = (text) => rewrite(text, source)
     const content = yield* own(written.content)
+    const used = part.rewrite === undefined ? others : own
+    const given = used === null || options === undefined ? options : yield* rewriteOptions(options, used)
+    const asked = given === undefined ? {} : { options: Object.assign({}, request.options, { [part.name]: given }) }
     const turn: TurnCase = {
       ...written,
       content,
-      request: { ...request, content },
-      rewrite: part.rewrite === undefined ? others : own
+      options: given,
+      request: { ...request, content, ...asked },
+      rewrite: used
     }
     yield* ask("refuse", onTurn(turn), () => part.refuse?.(turn) ?? Effect.void)
     const heard = options === undefined ? null : yield* listenTo(turn)
@@ -257,7 +267,10 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     plansInJson: Effect.asVoid(joined),
 
     takesOddOptions: Effect.gen(function* () {
-      for (const options of oddOptions) yield* Effect.result(consult({ options }))
+      for (const options of oddOptions) {
+        yield* Effect.result(consult({ options }))
+        yield* Effect.result(consult({ options }, Effect.succeed))
+      }
     }),
 
     takesOddTexts: Effect.gen(function* () {
@@ -400,7 +413,9 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
           fault("decide", "says that the part answers, which has no step `answer`", "leave out `answers` then")
         const leg = yield* legOf(turn, answers)
         const on = onTurn(turn)
-        const answered = yield* Effect.result(askIn(leg, "answer", on, () => answer(plan, leg.live, leg.history)))
+        const answered = yield* Effect.result(
+          askIn(leg, "answer", on, () => answer(plan, leg.live, leg.history, Effect.succeed))
+        )
         if (Result.isSuccess(answered)) read("answer", on, Shapes.Answer, answered.success)
       }
     }),
