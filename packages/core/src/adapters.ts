@@ -285,15 +285,14 @@ export {
 
 /** turns: how a message becomes an answer. */
 export type { ReviewedPiece, Review, Verdict } from "./turns/Review.ts"
+export type { Rewrite, TextSource } from "./turns/Rewrite.ts"
 export type {
   Heard,
   Listening,
   PartAnswer,
   PartDecision,
-  Rewrite,
   SavedMessage,
   SettledLeg,
-  TextSource,
   TurnCase
 } from "./turns/TurnPart.ts"
 export type { StartError } from "./turns/TurnUseCases.ts"

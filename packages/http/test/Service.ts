@@ -4,7 +4,16 @@
  */
 import { ScriptedModel, type ScriptedVideo, type ScriptStep, TestKernel } from "@colloquy/testing"
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
+import {
+  Kernel,
+  Keys,
+  Metering,
+  type MeteringPort,
+  Principal,
+  type Provider,
+  Providers,
+  type TurnParts
+} from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
 import { Answers } from "@colloquy/core/answers"
 import { Inspections } from "@colloquy/core/inspection"
@@ -117,10 +126,11 @@ export const openVoice = async (
 /** The same with a provider of typed answers beside it: `typed-latest` answers, `typed-broken` sends nonsense, `typed-poor` has no credit. */
 export const openTyped = (
   stores: Layer.Layer<InMemory.Stores, unknown>,
-  metering: MeteringPort = { ensureCredit: () => Effect.void, record: () => Effect.void }
+  metering: MeteringPort = { ensureCredit: () => Effect.void, record: () => Effect.void },
+  guard: Layer.Layer<never, never, TurnParts> = Layer.empty
 ): Promise<Service> =>
   serve(
-    Answers.layer().pipe(
+    Layer.merge(Answers.layer(), guard).pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provide(Layer.succeed(Metering, metering)),
       Layer.provideMerge(

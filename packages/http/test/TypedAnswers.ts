@@ -1,6 +1,7 @@
 /** Typed answers over the whole surface, the same on every store: asked, answered, refused, continued, and judged. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { InsufficientCredit } from "@colloquy/core"
+import { guard } from "@colloquy/core/promises"
 import { assert, afterAll, beforeAll, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -120,6 +121,37 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
     const named = { "2": { type: "choice", instructions: "?", criteria: { b: null, 2: null, 1: null }, order } }
     const request = { ...typed, model_name: "typed-undecided", system_one: { questions: named, state: "x" } }
     assert.strictEqual((await send(service, request)).body.system_one.answers["2"].choice, "b")
+  })
+
+  it("typed answers: a guard rewrites what is asked, and what a review changes leaves no answers", async () => {
+    const secret = /sk-\d+/u
+    const noKeys = guard({
+      by: "whole",
+      before: (text) => text.replace(secret, "[key]"),
+      after: (text) => (text.includes("delivery") ? text.replaceAll("delivery", "[x]") : undefined)
+    })
+    await using service = await openTyped(shared, undefined, noKeys)
+    const noul = { type: "noul", instructions: "Is sk-111 urgent?" }
+    const asking = async (system_one: object) => {
+      const { body } = await send(service, { ...typed, content: "", system_one })
+      const path = `/threads/${body.thread_id}`
+      const thread = await service.call("GET", path)
+      const inspection = await service.call("GET", `${path}/runs/${body.run_id}/inspection`)
+      assert.notMatch(`${thread.text}${inspection.text}`, secret)
+      return { body, stored: thread.body.messages }
+    }
+    const state = { key: "sk-222" }
+    const passed = await asking({ questions: { noul }, state })
+    assert.strictEqual(passed.stored[0].content, '{"key":"[key]"}')
+    assert.deepStrictEqual(passed.body.system_one.answers, { noul: { type: "noul", noul: 0.8 } })
+    const changed = await asking({ questions: { noul, topic: questions.topic }, state })
+    assert.deepInclude(changed.body, { status: "COMPLETED", system_one: null })
+    assert.include(changed.body.content, '"choice":"[x]"')
+    assert.deepInclude(changed.stored[1], { content: changed.body.content, system_one: null })
+    const outcome = { question: "noul", outcome: true }
+    const { message_id: messageId, thread_id: threadId } = changed.body
+    const path = `/threads/${threadId}/messages/${messageId}/outcomes`
+    assert.strictEqual((await service.call("POST", path, outcome)).status, 404)
   })
 
   it("typed answers: send_to_llm false saves without a call and without a charge", async () => {

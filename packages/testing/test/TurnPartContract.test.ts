@@ -219,6 +219,11 @@ finds("rewrites", "rewrite", [
   ["that never ends", { rewrite: never }, "did not end within 0.05 seconds"]
 ])
 
+finds("takesOddOptions", "rewriteOptions", [
+  ["that throws", { rewriteOptions: oops }, "has a defect on the options null (oops)"],
+  ["with what is no JSON", { rewriteOptions: give(forged(7n)) }, 'gave "7n" on the options null']
+])
+
 finds("takesOddOptions", "refuse", [
   ["that throws", { refuse: oops }, 'has a defect on the text "Hello" with the options null (oops)']
 ])
@@ -531,6 +536,7 @@ const whole: Required<Part> = {
   concerns: () => true,
   again: (options) => (options === 7 ? undefined : options),
   rewrite: (text) => (text === "" ? Effect.fail(refusal) : Effect.succeed(text.trim())),
+  rewriteOptions: (options, rewrite) => (typeof options === "string" ? rewrite(options) : Effect.succeed(options)),
   refuse: () => Effect.void,
   listen: () => Effect.succeed({ content: "Heard.", supplement: { heard: true } }),
   decide: ({ content: text }) =>

@@ -68,7 +68,7 @@ interface AnswersTypes extends RoomTypes {
     /** Data that the questions are about. */
     readonly state?: Schema.Json
   }
-  /** By the names of the questions; null if the message had none. */
+  /** By the names of the questions; null if the message had none, or if a guard did not let them pass as they were. */
   readonly reply: { readonly answers: TypedAnswers["answers"] | null }
   readonly event: never
 }

@@ -1,7 +1,7 @@
 /**
  * How typed answers join a turn. When a message brings questions (`TurnRequest.options.answers`, the object of the wire's
  * `system_one`), this part answers instead of a conversation model. The answers are kept with the message, where outcomes find them. They
- * are also its text, so that any conversation model can continue the thread.
+ * are also its text, so that any conversation model can continue the thread. A review that changes this text takes the kept answers with it.
  *
  * Every refusal comes before the turn is stored and before another part listens, because listening costs money.
  */
@@ -27,9 +27,10 @@ import { AnswerSetId, answersPartName, TypedAnswers } from "./Answer.ts"
 import { textOfState } from "./AnswerContext.ts"
 import { Answers, type AskError } from "./Answers.ts"
 import { answersLayer } from "./AnswersLayer.ts"
-import { DocumentSummaries } from "../prompts/DocumentSummaries.ts"
+import { DocumentSummaries, type DocumentSummary } from "../prompts/DocumentSummaries.ts"
 import type { OutcomeStore } from "./OutcomeStore.ts"
 import { Questions } from "./Question.ts"
+import { rewriteOptions } from "./RewrittenAsk.ts"
 import { messagesWithin } from "./TypedContext.ts"
 import { checkTypedTurn, isTypedTurn, type TurnProblem } from "./TypedTurn.ts"
 
@@ -85,7 +86,7 @@ const makePart = Effect.gen(function* () {
   const answer = Effect.fnUntraced(function* (plan: AnswersPlan, turn: LiveTurn, history: History) {
     const { answerId, model, provider, runId, threadId } = turn
     const info = yield* answers.describe(provider, model)
-    const documentSummaries = yield* readSummaries(turn)
+    const documentSummaries = yield* rewrittenSummaries(turn, yield* readSummaries(turn))
     const messages =
       info && messagesWithin(history, runId, remainingRoom(info, plan, JSON.stringify(documentSummaries)))
     if (messages === undefined) return yield* new ModelError({ reason: "context_too_long", provider, model })
@@ -94,9 +95,9 @@ const makePart = Effect.gen(function* () {
     const given = yield* answers
       .ask({ ...asked, conversationId: threadId })
       .pipe(Effect.mapError((error) => modelErrorFromAsk(error, provider, model)))
-    const kept = yield* Effect.orDie(encode({ ...given, id: AnswerSetId.make(answerId) }))
-    turn.keep(kept)
-    const reply: PartAnswer = { content: JSON.stringify(given.answers), usage: given.usage, model: given.model }
+    const supplement = yield* Effect.orDie(encode({ ...given, id: AnswerSetId.make(answerId) }))
+    const { model: answeredBy, usage } = given
+    const reply: PartAnswer = { content: JSON.stringify(given.answers), usage, model: answeredBy, supplement }
     return reply
   })
 
@@ -104,6 +105,7 @@ const makePart = Effect.gen(function* () {
     name: answersPartName,
     plan: AnswersPlan,
     concerns: (turn) => isTypedTurn(turn, findProvider(turn)),
+    rewriteOptions,
     refuse: (turn) => Effect.asVoid(planAnswers(turn)),
     decide,
     answer
@@ -162,3 +164,17 @@ const modelErrorFromAsk = (error: AskError, provider: string, model: string): Mo
       return new ModelError({ reason: "invalid_request", provider, model })
   }
 }
+
+/** A summary that could not be rewritten is left out. */
+const rewrittenSummaries = ({ rewriting }: LiveTurn, found: ReadonlyArray<DocumentSummary>) =>
+  rewriting === null
+    ? Effect.succeed(found)
+    : Effect.map(
+        Effect.forEach(found, (each) =>
+          Effect.match(rewriting.rewrite(each.summary), {
+            onFailure: () => [],
+            onSuccess: (summary) => [{ ...each, summary }]
+          })
+        ),
+        (all) => all.flat()
+      )

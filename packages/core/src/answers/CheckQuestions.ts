@@ -204,7 +204,7 @@ type JsonRecord = Schema.JsonObject
 const isObject = (value: unknown): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const isList = (value: unknown): value is Schema.JsonArray => Array.isArray(value)
+export const isList = (value: unknown): value is Schema.JsonArray => Array.isArray(value)
 
 /** Reads only the client's own fields: a name such as `constructor` finds nothing else. */
 const own = (value: JsonRecord, name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined)

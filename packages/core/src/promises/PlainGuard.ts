@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { Review, ReviewedPiece, Verdict } from "../turns/Review.ts"
-import type { TextSource } from "../turns/TurnPart.ts"
+import type { TextSource } from "../turns/Rewrite.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 
 interface GuardContext {

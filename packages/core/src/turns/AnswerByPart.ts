@@ -53,6 +53,8 @@ export class AnswerByPart extends Context.Service<
       if (!isAnswer(answered))
         return yield* Effect.die(new TypeError(`The part "${part.name}" gave no text as its answer`))
       const content = review === null ? answered.content : yield* review.whole(answered.content)
+      const { supplement } = answered
+      if (supplement !== undefined && review?.hasChanged !== true) findTurn(part.name).keep(supplement)
       if (content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: content }))
       yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
       log.wake()

@@ -104,7 +104,8 @@ export class Decide extends Context.Service<
         if (request.options !== undefined) yield* refuseAbsentParts(all, request.options)
         const resolved = yield* Effect.result(resolveModel(request, place))
         const turn = turnCase(request, place, resolved)
-        const { heard, parts } = yield* consultParts(concernedParts(all, turn), turn, draft.listening)
+        const consulted = yield* consultParts(concernedParts(all, turn), turn, draft.listening)
+        const { heard, parts } = consulted
         const model = parts.answers === null ? yield* Effect.fromResult(resolved) : partAnswerer(parts.answers)
         const toolsOfHost = withoutTaken(hosted.all(), [
           ...parts.planned.flatMap((part) => part.tools.map(({ definition }) => definition)),
@@ -114,7 +115,7 @@ export class Decide extends Context.Service<
         const content = heard.trim() === "" ? (parts.content ?? heard) : heard
         const { assistant } = place
         const plan = yield* Effect.fromResult(
-          planTurn({ request, assistant, content, model, hosted: toolsOfHost, parts })
+          planTurn({ request: consulted.request, assistant, content, model, hosted: toolsOfHost, parts })
         )
         const leg = planLeg({ plan, model, parts: parts.planned }, toolsOfHost, { counter, assumedContextLimit })
         const messageTokens = counter.count(content) + parts.tokens

@@ -36,7 +36,7 @@ import { rewriteBy } from "./Rewriting.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
 import { decodePlan } from "./TurnPlan.ts"
-import type { Rewrite } from "./TurnPart.ts"
+import type { Rewrite } from "./Rewrite.ts"
 import type { DecisionsRequest } from "./TurnRequest.ts"
 
 type Failed = Exclude<CallAnswerError, AnsweredMeanwhile> | PlanError | RunNotFound | DecisionsRejected | AlreadyDecided

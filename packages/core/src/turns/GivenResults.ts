@@ -10,7 +10,7 @@ import type { Message } from "../threads/Message.ts"
 import type { ToolResult } from "../tools/ToolCall.ts"
 import type { PlannedLeg } from "./Leg.ts"
 import type { PartError } from "./RegisteredPart.ts"
-import type { Rewrite } from "./TurnPart.ts"
+import type { Rewrite } from "./Rewrite.ts"
 
 export const rewriteOutputs = (
   rewrite: Rewrite | null,

@@ -11,7 +11,8 @@ import { runYielding } from "../primitives/RunYielding.ts"
 import type { Steps } from "../primitives/Steps.ts"
 import type { NewMessage } from "../threads/Message.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
-import type { Rewrite } from "./TurnPart.ts"
+import type { ImportLimits } from "./ImportLimits.ts"
+import type { Rewrite } from "./Rewrite.ts"
 
 /** A message as a caller gives it. */
 export interface ImportedMessage {
@@ -24,22 +25,6 @@ export interface ImportedMessage {
   /** ISO 8601. Absent: the time of the import. */
   readonly createdAt?: string | Date
   readonly metadata?: Schema.JsonObject | null
-}
-
-export interface ImportLimits {
-  readonly messages: number
-  /** UTF-16 units of all texts, arguments and outputs together, and of one of them. */
-  readonly characters: number
-  readonly charactersOfOne: number
-  /** How many problems a refusal names. */
-  readonly problems: number
-}
-
-export const defaultImportLimits: ImportLimits = {
-  messages: 10_000,
-  characters: 16_000_000,
-  charactersOfOne: 1_048_576,
-  problems: 100
 }
 
 const ImportProblem = Schema.Struct({

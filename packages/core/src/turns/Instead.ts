@@ -182,8 +182,11 @@ const resent = (
   return {
     ...questionFields,
     ...request,
-    instead,
     content,
+    stored: {
+      content: instead.edited === undefined,
+      options: Object.keys(asked).filter((name) => request.options?.[name] === undefined)
+    },
     ...(Object.keys(options).length === 0 ? {} : { options }),
     ...(plan?.options === undefined ? {} : { modelOptions: { ...plan.options, ...request.modelOptions } })
   }

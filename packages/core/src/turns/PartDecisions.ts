@@ -12,6 +12,7 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
+import type { Rewrite } from "./Rewrite.ts"
 import { rewritingOnce } from "./Rewriting.ts"
 import type { Listening, PartAnswerer, PartDecision, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
@@ -100,14 +101,17 @@ export const checkTools = (
 export interface Consulted {
   /** The content of the message, with what was heard. */
   readonly heard: string
+  /** With the options of parts as they were rewritten. */
+  readonly request: TurnRequest
   readonly parts: PartsDecided
 }
 
 interface HeardWords {
   readonly content: string
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
-  /** The turn as the parts see it: with the rewritten text. */
+  /** The turn as the parts see it: with the rewritten text and options. */
   readonly turn: TurnCase
+  /** Leaves a text as it is if no part of this turn rewrites, or if a part has given it to `TurnCase.rewrite` before. */
 }
 
 /** The parts whose `concerns` function selects this turn, and the parts without that function. */
@@ -122,21 +126,18 @@ export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnR
 export const isRewritten = (parts: ReadonlyArray<RegisteredPart>): boolean => parts.some((part) => part.has("rewrite"))
 
 /**
- * Step 2. The written text is rewritten, then every part may refuse, then the parts listen. The content is the written text, followed by
- * what each part heard, rewritten too.
+ * Step 2. The written text and the options of parts are rewritten, then every part may refuse, then the parts listen. The content is the
+ * written text, followed by what each part heard, rewritten too.
  */
 const listen = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   written: TurnCase,
   listening: (part: string) => Listening
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
-  const { assistant, request, thread } = written
+  const { assistant, thread } = written
   const source = { kind: "message", threadId: thread.id, assistantId: assistant.id } as const
   const rewrite = rewritingOnce(parts, source)?.rewrite ?? null
-  // The text of a question that is asked again was rewritten before it was stored.
-  const isStored = request.instead !== undefined && request.instead.edited === undefined
-  const content = rewrite === null || isStored ? written.content : yield* rewrite(written.content)
-  const turn = rewrite === null ? written : withContent({ ...written, rewrite }, content)
+  const turn = rewrite === null ? written : yield* rewriteTurn(parts, written, rewrite)
   const texts = [turn.content]
   const supplements: Array<readonly [string, Supplement]> = []
   for (const part of parts) yield* part.refuse(turn)
@@ -149,11 +150,23 @@ const listen = Effect.fnUntraced(function* (
   return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements, turn }
 })
 
-/** Parts also find the text in the request. */
-const withContent = (turn: TurnCase, content: string): TurnCase => ({
-  ...turn,
-  content,
-  request: { ...turn.request, content }
+/** Parts also find the text in the request. What was stored before was rewritten before that. */
+const rewriteTurn = Effect.fnUntraced(function* (
+  parts: ReadonlyArray<RegisteredPart>,
+  turn: TurnCase,
+  rewrite: Rewrite
+): Effect.fn.Return<TurnCase, PartError, Principal> {
+  const { options, stored } = turn.request
+  const content = stored?.content === true ? turn.content : yield* rewrite(turn.content)
+  if (options === undefined) return { ...turn, rewrite, content, request: { ...turn.request, content } }
+  const rewritten = new Map(Object.entries(options))
+  for (const part of parts) {
+    const own = rewritten.get(part.name)
+    if (own !== undefined && stored?.options.includes(part.name) !== true)
+      rewritten.set(part.name, yield* part.rewriteOptions(own, rewrite))
+  }
+  const request = { ...turn.request, content, options: Object.fromEntries(rewritten) }
+  return { ...turn, rewrite, content, request }
 })
 
 /** Step 3. The parts decide in parallel. If several refuse, the refusal of the first by name is returned. */
@@ -174,7 +187,10 @@ export const decideParts = Effect.fnUntraced(function* (
   }
   if (decided.length === 0 && heard.length === 0) return nothingDecided
   yield* checkContents(turn, decided)
-  return yield* combineDecisions(decided, heard)
+  const all = yield* combineDecisions(decided, heard)
+  const giving = decided.find(({ decision }) => decision.content !== undefined)
+  if (all.content === null || turn.rewrite === null || giving?.planned.has("rewriteOptions") === true) return all
+  return { ...all, content: yield* turn.rewrite(all.content) }
 })
 
 /** Steps 2 and 3 for the parts that the turn concerns: of most turns that is none. */
@@ -184,10 +200,11 @@ export const consultParts = (
   listening: (part: string) => Listening
 ): Effect.Effect<Consulted, PartError, Principal> =>
   parts.length === 0
-    ? Effect.succeed({ heard: turn.content, parts: nothingDecided })
+    ? Effect.succeed({ heard: turn.content, request: turn.request, parts: nothingDecided })
     : Effect.flatMap(listen(parts, turn, listening), ({ content, supplements, turn: rewritten }) =>
         Effect.map(decideParts(parts, { ...rewritten, content }, supplements), (decided) => ({
           heard: content,
+          request: rewritten.request,
           parts: decided
         }))
       )
@@ -236,24 +253,3 @@ const combineDecisions = (
     content: decided.find(({ decision }) => decision.content !== undefined)?.decision.content ?? null
   })
 }
-
-/**
- * The parts of a stored plan that this kernel has and can read. A part that fails to read its plan is left out, so that the run can go on
- * and end.
- */
-export const plannedParts = (
-  parts: ReadonlyArray<RegisteredPart>,
-  plans: Schema.JsonObject
-): Effect.Effect<ReadonlyArray<PlannedPart>> =>
-  Effect.map(
-    Effect.forEach(parts, (part) => {
-      const plan = plans[part.name]
-      if (plan === undefined) return Effect.succeed(null)
-      return Effect.catchCause(
-        Effect.sync(() => part.planned(plan)),
-        (cause) =>
-          Effect.as(Effect.logError(`The part "${part.name}" is left out: it cannot read its stored plan`, cause), null)
-      )
-    }),
-    (planned) => planned.filter((part) => part !== null)
-  )

@@ -27,6 +27,7 @@ import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Review } from "./Review.ts"
 import { FollowUpOrder } from "../runs/FollowUp.ts"
+import type { Rewrite, TextSource } from "./Rewrite.ts"
 import type {
   Heard,
   Listening,
@@ -37,7 +38,6 @@ import type {
   SavedMessage,
   SessionShare,
   SettledLeg,
-  TextSource,
   TurnCase,
   TurnPart
 } from "./TurnPart.ts"
@@ -242,6 +242,8 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     name,
     has,
     rewrite,
+    rewriteOptions: (options: Schema.Json, by: Rewrite): Effect.Effect<Schema.Json, PartError, Principal> =>
+      toListen(() => part.rewriteOptions?.(options, by) ?? Effect.succeed(options)),
     again: (options: Schema.Json): Schema.Json | undefined =>
       part.again === undefined ? options : part.again(options),
     concerns: (turn: TurnCase): boolean => part.concerns?.(own(turn)) ?? true,

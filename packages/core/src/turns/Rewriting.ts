@@ -5,8 +5,8 @@ import type { Principal } from "../access/Principal.ts"
 import { type LiveTurn, TextWithheld } from "../tools/LiveTurn.ts"
 import { isJson, withoutEscapes } from "./JsonEscapes.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
+import type { Rewrite, TextSource } from "./Rewrite.ts"
 import { TurnRefused } from "./TurnErrors.ts"
-import type { Rewrite, TextSource } from "./TurnPart.ts"
 
 /** Null if none of the parts rewrites. */
 export const rewriteBy = (

@@ -29,6 +29,7 @@ import type { History, Message } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn, PartEvent } from "../tools/LiveTurn.ts"
 import type { Review } from "./Review.ts"
+import type { Rewrite, TextSource } from "./Rewrite.ts"
 import type { TurnRefused } from "./TurnErrors.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
@@ -59,26 +60,10 @@ export interface TurnCase {
   /** Null if no provider has a conversation model of that name. The turn is then refused, unless a part answers it. */
   readonly info: ModelInfo | null
   /**
-   * Applies the `rewrite` steps of all parts to a text of the user. A part that keeps or tells such a text (what it heard, what came as its
-   * options) must give the text to this function before. Null: no part of this turn rewrites.
+   * Applies the `rewrite` steps of all parts to a text of the user. A part that keeps or tells such a text (what it heard) must give the text
+   * to this function before; for texts of options there is `rewriteOptions`. Null: no part of this turn rewrites.
    */
   readonly rewrite: Rewrite | null
-}
-
-/** Changes the text of a message before it is stored. */
-export type Rewrite = (
-  text: string
-) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
-
-/** Where a text comes from that is about to enter a turn. */
-export interface TextSource {
-  /**
-   * `message`: the user's words, written, heard, or sent with the message. `tool_output`: what a tool returned, the client's or a hosted
-   * one. `recalled`: an excerpt of a file, a memory, anything that a part recalls.
-   */
-  readonly kind: "message" | "tool_output" | "recalled"
-  readonly threadId: LiveTurn["threadId"]
-  readonly assistantId: LiveTurn["assistantId"]
 }
 
 /** What a part may do while it listens. Nothing is stored yet. */
@@ -112,8 +97,8 @@ export interface PartDecision<Plan> {
   /** True if the message may be without text, because the part has other input: a picture, a state. */
   readonly allowsEmptyContent?: boolean
   /**
-   * Stored as the content of a user's message that has no text of its own: for example a state in words. Refused beside a text, which only
-   * `rewrite` may change.
+   * Stored as the content of a user's message that has no text of its own: for example a state in words. It is rewritten, unless its part
+   * has the step `rewriteOptions`. Refused beside a text, which only `rewrite` may change.
    */
   readonly content?: string
 }
@@ -133,6 +118,11 @@ export interface PartAnswer {
   readonly usage?: Usage
   /** The model that answered. Absent: the model of the decision. */
   readonly model?: string
+  /**
+   * Kept with the answer (`LiveTurn.keep`), but only if no review has changed or withheld any of `content`. What the step itself keeps and
+   * tells is not reviewed.
+   */
+  readonly supplement?: Schema.Json
 }
 
 /** A picture, sound or clip in the answer of the conversation's model. */
@@ -190,10 +180,7 @@ export interface Reading {
  */
 export type Rendering = Partial<RenderedMessage>
 
-/**
- * How a part joins a voice session. Nobody has spoken yet, so the part gives the model instructions beforehand, or a tool with which the
- * model asks later.
- */
+/** How a part joins a voice session. Nobody has spoken yet: it gives the model instructions beforehand, or a tool that is called later. */
 export interface SessionShare {
   readonly tools: ReadonlyArray<HostedTool>
   /** Appended to the assistant's instructions. */
@@ -212,9 +199,9 @@ export interface SessionExchange {
 }
 
 /**
- * A part of a turn. A step of `rewrite`, `refuse`, `listen` or `decide` that has a defect or takes too long stops the turn before anything is
- * stored. A later step with a defect or a timeout is left out of the turn, with an error in the server's log. Four steps are never left out:
- * what `rewrite` and `review` could not check is withheld, and where `answer` or `output` fails, the run fails.
+ * A part of a turn. A step of `rewrite`, `rewriteOptions`, `refuse`, `listen` or `decide` that has a defect or takes too long stops the turn
+ * before anything is stored. A later step with a defect or a timeout is left out of the turn, with an error in the server's log. Four steps are
+ * never left out: what `rewrite` and `review` could not check is withheld, and where `answer` or `output` fails, the run fails.
  */
 export interface TurnPart<Plan> {
   /** The key of the part's slice of the plan, of the explanation and of a message's supplements. */
@@ -228,8 +215,8 @@ export interface TurnPart<Plan> {
   readonly limits?: { readonly listen?: Duration.Input; readonly decide?: Duration.Input }
   /**
    * Called first, without effects, with the message as written, the assistant and the thread. False if the part has nothing to do: `decide`
-   * MUST then be null. `rewrite`, `refuse`, `listen` and `decide` are not called in such a turn, so a part that is installed but not used costs only
-   * this call. Absent: these four are called in every turn.
+   * MUST then be null. `rewrite`, `rewriteOptions`, `refuse`, `listen` and `decide` are not called in such a turn, so a part that is installed but
+   * not used costs only this call. Absent: these are called in every turn.
    */
   readonly concerns?: (turn: TurnCase) => boolean
   /**
@@ -246,6 +233,14 @@ export interface TurnPart<Plan> {
     text: string,
     source: TextSource
   ) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
+  /**
+   * 2 listen: the options of this part, any JSON, with their texts rewritten. Called before any other step gets them, if a part of the turn
+   * rewrites. Only these are stored, to ask for the same again. Absent: the options have no text of a user.
+   */
+  readonly rewriteOptions?: (
+    options: Schema.Json,
+    rewrite: Rewrite
+  ) => Effect.Effect<Schema.Json, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
   /** Called before any part listens, for refusals that need no listening: listening costs money and begins the stream. */
   readonly refuse?: (
     turn: TurnCase
@@ -308,7 +303,7 @@ export interface TurnPart<Plan> {
   readonly output?: (plan: Plan) => WantedOutput
   /**
    * 5 to 7: answers instead of the model, if `decide` said so: a part that says so MUST have this step, and answer with words or fail. The
-   * `usage` of an error is charged.
+   * `usage` of an error is charged. A part that recalls texts here gives each to `LiveTurn.rewriting` before a model reads it.
    */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /**

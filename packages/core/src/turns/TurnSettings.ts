@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type ChatPolicy, defaultChatPolicy } from "../models/ChatModel.ts"
 import type { WriterSettings } from "../runs/LogTail.ts"
-import { defaultImportLimits, type ImportLimits } from "./Import.ts"
+import { defaultImportLimits, type ImportLimits } from "./ImportLimits.ts"
 import type { BusyPolicy } from "./TurnRequest.ts"
 
 export interface TurnSettings {

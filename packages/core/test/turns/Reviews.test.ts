@@ -341,6 +341,29 @@ describe("what a review changes", () => {
     )
   })
 
+  it.effect("takes along what a part that answers keeps with it", () => {
+    const answering = (content: string): TurnPart<null> => ({
+      name: "house",
+      plan: Schema.Null,
+      decide: () => Effect.succeed({ plan: null, answers: { provider: "house", model: "h" } }),
+      answer: () => Effect.succeed({ content, supplement: { said: content } })
+    })
+    const supplements = (content: string, state = InMemory.makeState()) =>
+      withGuard(
+        [],
+        { state, parts: [guard(), answering(content)] },
+        Effect.gen(function* () {
+          const reply = yield* Turns.use((turns) => turns.send({ content: "Hi" }))
+          assert.notMatch(textIn(state), secret)
+          return reply.supplements
+        })
+      )
+    return Effect.gen(function* () {
+      assert.deepStrictEqual(yield* supplements("Ask sk-1. Or not."), {})
+      assert.deepStrictEqual(yield* supplements("Ask me."), { house: { said: "Ask me." } })
+    })
+  })
+
   it.effect("takes the provider's own record of the answer along, and reasoning is never shown", () => {
     const state = InMemory.makeState()
     return withGuard(

@@ -427,6 +427,62 @@ describe("a content that `decide` gives", () => {
   )
 })
 
+describe("what parts make of options", () => {
+  const seen: Array<string> = []
+  const noting = guard((text) => Effect.sync(() => (seen.push(text), text.replaceAll(secret, "[key]"))))
+
+  it.effect("a content is rewritten once, whether its part does that before or leaves it to the kernel", () => {
+    const state = InMemory.makeState()
+    const giving = (content: (turn: TurnCase) => ReturnType<NonNullable<TurnCase["rewrite"]>>) =>
+      part("state", {
+        decide: (turn) => Effect.map(content(turn), (text) => ({ plan: null, content: text, allowsEmptyContent: true }))
+      })
+    const stored = (content: Parameters<typeof giving>[0]) =>
+      withParts(
+        [say("Hello.")],
+        { state, parts: [noting, giving(content)] },
+        Effect.gen(function* () {
+          seen.length = 0
+          const reply = yield* send({ content: "" })
+          assert.strictEqual((yield* transcript(reply.threadId))[0]?.[2], "instead of [key]")
+          assert.deepStrictEqual(seen, ["", "instead of sk-1"])
+          assert.notMatch(textIn(state), secret)
+          assert.notMatch(yield* requestsAsText, secret)
+        })
+      )
+    return Effect.andThen(
+      stored(() => Effect.succeed("instead of sk-1")),
+      stored(({ rewrite }) => rewrite?.("instead of sk-1") ?? Effect.die("nobody rewrites"))
+    )
+  })
+
+  it.effect("texts of options are rewritten before any step reads them, and kept so for another time", () => {
+    const state = InMemory.makeState()
+    const options: Array<unknown> = []
+    const wishing = part("wish", {
+      rewriteOptions: (given, rewrite) =>
+        typeof given === "string" ? Effect.map(rewrite(given), (text) => ({ text })) : Effect.succeed(given),
+      refuse: (turn) => Effect.sync(() => void options.push(turn.options)),
+      listen: (turn) => Effect.sync(() => (options.push(turn.options), null)),
+      decide: (turn) =>
+        Effect.sync(() => (options.push(turn.options), { plan: null, content: JSON.stringify(turn.options) }))
+    })
+    return withParts(
+      [say("Hello.")],
+      { state, parts: [noting, wishing] },
+      Effect.gen(function* () {
+        seen.length = 0
+        const reply = yield* send({ content: "", options: { wish: "a sk-2" } })
+        assert.deepStrictEqual(options, [{ text: "a [key]" }, { text: "a [key]" }, { text: "a [key]" }])
+        assert.strictEqual((yield* transcript(reply.threadId))[0]?.[2], '{"text":"a [key]"}')
+        assert.deepStrictEqual(seen, ["", "a sk-2"])
+        assert.notMatch(textIn(state), secret)
+        assert.include(textIn(state), '"asked":{"wish":{"text":"a [key]"}}')
+      })
+    )
+  })
+})
+
 describe("texts of people beside messages", () => {
   it.effect("an imported conversation is rewritten before it is stored: texts, arguments and outputs", () => {
     const state = InMemory.makeState()

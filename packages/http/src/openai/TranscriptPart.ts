@@ -62,8 +62,10 @@ const isJson = Schema.is(Schema.Json)
 
 /** As `TurnRequest.options` wants it. */
 export const transcriptOptions = (options: TranscriptOptions): Schema.JsonObject => ({
-  [transcriptPart]: isJson(options) ? options : null
+  [transcriptPart]: optionsJson(options)
 })
+
+const optionsJson = (options: TranscriptOptions): Schema.Json => (isJson(options) ? options : null)
 
 /** What was kept with a message; null where the client brought nothing. */
 export const keptTranscript = (message: Pick<Message, "supplements">): Transcript | null =>
@@ -154,11 +156,16 @@ const makePart = (counter: TokenCounterPort, held: Held): TurnPart<typeof Plan.T
   name: transcriptPart,
   plan: Plan,
   concerns: ({ options }) => options !== undefined,
-  decide: Effect.fnUntraced(function* ({ info, options, rewrite }) {
+  rewriteOptions: (options, rewrite) =>
+    Option.match(readOptions(options), {
+      onNone: () => Effect.succeed(options),
+      onSome: ({ temporary, transcript }) =>
+        Effect.map(rewritten(transcript, rewrite), (texts) => optionsJson({ temporary, transcript: texts }))
+    }),
+  decide: Effect.fnUntraced(function* ({ info, options }) {
     const given = Option.getOrNull(readOptions(options))
     if (given === null) return null
-    const { temporary } = given
-    const transcript = rewrite === null ? given.transcript : yield* rewritten(given.transcript, rewrite)
+    const { temporary, transcript } = given
     if (info?.supportsVision === false && hasPictures(transcript)) return yield* noPictures
     return {
       plan: { temporary },

@@ -68,6 +68,12 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     return Effect.map(rewritten, (found) => read("rewrite", on, Schema.String, found))
   }
 
+  const rewriteOptions = (options: Schema.Json, by: Rewrite) => {
+    const on = `on the options ${shown(options)}`
+    const rewritten = ask("rewriteOptions", on, () => part.rewriteOptions?.(options, by) ?? Effect.succeed(options))
+    return Effect.map(rewritten, (found) => read("rewriteOptions", on, Schema.Json, found))
+  }
+
   const decideOn = Effect.fnUntraced(function* (turn: TurnCase) {
     const decision = (yield* ask("decide", onTurn(turn), () => part.decide(turn))) ?? null
     if (decision === null) return null
@@ -91,11 +97,15 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     const source = { kind: "message", threadId: thread.id, assistantId: assistant.id } as const
     const own: Rewrite = (text) => rewrite(text, source)
     const content = yield* own(written.content)
+    const used = part.rewrite === undefined ? others : own
+    const given = used === null || options === undefined ? options : yield* rewriteOptions(options, used)
+    const asked = given === undefined ? {} : { options: Object.assign({}, request.options, { [part.name]: given }) }
     const turn: TurnCase = {
       ...written,
       content,
-      request: { ...request, content },
-      rewrite: part.rewrite === undefined ? others : own
+      options: given,
+      request: { ...request, content, ...asked },
+      rewrite: used
     }
     yield* ask("refuse", onTurn(turn), () => part.refuse?.(turn) ?? Effect.void)
     const heard = options === undefined ? null : yield* listenTo(turn)
@@ -259,7 +269,10 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     plansInJson: Effect.asVoid(joined),
 
     takesOddOptions: Effect.gen(function* () {
-      for (const options of oddOptions) yield* Effect.result(consult({ options }))
+      for (const options of oddOptions) {
+        yield* Effect.result(consult({ options }))
+        yield* Effect.result(consult({ options }, Effect.succeed))
+      }
     }),
 
     takesOddTexts: Effect.gen(function* () {

@@ -31,7 +31,8 @@ export const PromptParts = Schema.Array(PromptPart)
 export const Answer = Schema.Struct({
   content: Schema.String.check(Schema.isNonEmpty({ expected: "words" })),
   usage: Schema.optional(Usage),
-  model: Schema.optional(Schema.String)
+  model: Schema.optional(Schema.String),
+  supplement: Schema.optional(Schema.Json)
 })
 
 export const IsKept = Schema.UndefinedOr(Schema.Boolean)

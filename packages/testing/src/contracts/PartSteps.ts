@@ -20,6 +20,7 @@ const promises = {
   again:
     "give options as JSON, or undefined, for any options with which the part let a message pass, and have no effects",
   rewrite: "give a text for any text, or fail with an error such as `TurnRefused`",
+  rewriteOptions: "give options as JSON for any JSON, or fail with an error such as `TurnRefused`",
   refuse: "let a message pass, or fail with an error such as `TurnRefused`",
   listen:
     "give null, or a `content` that is a text with a `supplement` that is JSON, or fail with an error such as `TurnRefused`",

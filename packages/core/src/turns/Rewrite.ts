@@ -1,0 +1,23 @@
+/** What parts of a turn get to have a text rewritten: the functions, and where a text comes from. `Rewriting` makes the functions. */
+import type * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { TurnRefused } from "./TurnErrors.ts"
+
+/** Changes the text of a message before it is stored. */
+export type Rewrite = (
+  text: string
+) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
+
+/** Where a text comes from that is about to enter a turn. */
+export interface TextSource {
+  /**
+   * `message`: the user's words, written, heard, or sent with the message. `tool_output`: what a tool returned, the client's or a hosted
+   * one. `recalled`: an excerpt of a file, a memory, anything that a part recalls.
+   */
+  readonly kind: "message" | "tool_output" | "recalled"
+  readonly threadId: LiveTurn["threadId"]
+  readonly assistantId: LiveTurn["assistantId"]
+}
