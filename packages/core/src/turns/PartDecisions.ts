@@ -146,7 +146,8 @@ const rewritingOnce = (parts: ReadonlyArray<RegisteredPart>, { assistant, thread
   const rewritten = new Set<string>()
   const rewriteText = rewriteBy(parts, { kind: "message", threadId: thread.id, assistantId: assistant.id })
   const rewrite: Rewrite | null =
-    rewriteText && ((text) => Effect.tap(rewriteText(text), (done) => Effect.sync(() => rewritten.add(done))))
+    rewriteText &&
+    ((text, kind) => Effect.tap(rewriteText(text, kind), (done) => Effect.sync(() => rewritten.add(done))))
   return { rewrite, rewritten }
 }
 

@@ -13,9 +13,12 @@ export const rewriteBy = (
 ): Rewrite | null => {
   const rewriting = parts.filter((part) => part.has("rewrite"))
   if (rewriting.length === 0) return null
-  return Effect.fnUntraced(function* (text: string): Effect.fn.Return<string, PartError, Principal> {
-    let rewritten = source.kind === "tool_output" && isJson(text) ? withoutEscapes(text) : text
-    for (const part of rewriting) rewritten = yield* part.rewrite(rewritten, source)
+  return Effect.fnUntraced(function* (
+    text: string,
+    kind = source.kind
+  ): Effect.fn.Return<string, PartError, Principal> {
+    let rewritten = kind === "tool_output" && isJson(text) ? withoutEscapes(text) : text
+    for (const part of rewriting) rewritten = yield* part.rewrite(rewritten, { ...source, kind })
     return rewritten
   })
 }

@@ -4,7 +4,7 @@
  * and a host writes its own: a guardrail, a search, an audit.
  *
  * The plan of a part is stored with the run, so that the next leg can use it in any process and version. If a version cannot read the plan,
- * the part is left out of that run; the run itself goes on.
+ * the part is left out of that run, and the run goes on. A part that rewrites or reviews is never left out: the run ends as a failure.
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -58,15 +58,16 @@ export interface TurnCase {
   /** Null if no provider has a conversation model of that name. The turn is then refused, unless a part answers it. */
   readonly info: ModelInfo | null
   /**
-   * Applies the `rewrite` steps of all parts to a text of the user. A part that keeps or tells such a text (what it heard, what came as its
-   * options) must give the text to this function before. Null: no part of this turn rewrites.
+   * Applies the `rewrite` steps of all parts to a text of the user. A part that keeps or tells such a text (what it heard, its options) must
+   * give it to this function before; outputs of tools and arguments of calls as `tool_output`. Null: no part of this turn rewrites.
    */
   readonly rewrite: Rewrite | null
 }
 
-/** Changes the text of a message before it is stored. */
+/** Changes a text before it is stored. The parts that rewrite read `kind` in their `source`; absent: in a `TurnCase` it is `message`. */
 export type Rewrite = (
-  text: string
+  text: string,
+  kind?: TextSource["kind"]
 ) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
 
 /** Where a text comes from that is about to enter a turn. */
