@@ -1,4 +1,7 @@
-/** A guard that a host writes: keys and addresses of email reach neither the database nor the model, and no answer shows one. */
+/**
+ * A guard that a host writes: keys and addresses of email in messages and outputs of tools reach neither the database nor the model, and no
+ * answer shows one. Texts that a guard does not rewrite are named in `docs/guards.md`: files, system prompts, metadata and contents of schedules.
+ */
 import { type TurnPart, TurnParts } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

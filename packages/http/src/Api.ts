@@ -46,4 +46,6 @@ export class Api extends HttpApi.make("colloquy")
   .middleware(Validation)
   .middleware(RateLimit)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Colloquy", version: "1.0.0", transform: describe })) {}
+  .annotate(OpenApi.Title, "Colloquy")
+  .annotate(OpenApi.Version, "1.0.0")
+  .annotate(OpenApi.Transform, describe) {}

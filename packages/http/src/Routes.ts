@@ -35,7 +35,7 @@ import { ThreadLists } from "./handlers/ThreadLists.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { socketPath } from "./handlers/SocketPath.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
-import { methodsAmong } from "./endpoints/Methods.ts"
+import { methodsAmong, reflectApi } from "./endpoints/Methods.ts"
 import * as Links from "./links/Links.ts"
 import * as RateLimit from "./guards/RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"
@@ -159,7 +159,7 @@ export const routes = <Source = unknown>(
   const ofWings = wings.flatMap(({ endpoints: own }) => (own === undefined ? [] : Layer.provide(own.routes, guards)))
   return Layer.mergeAll(endpoints, socketPath, docs, everythingElse(wings), ...ofWings).pipe(
     Layer.provide(envelope.layer),
-    Layer.provide(Wings.layer(wings)),
+    Layer.provide(Wings.layer(wings, reflectApi)),
     Layer.provide(Links.layer(basePath)),
     Layer.provide(Layer.succeed(HttpSettings, settings)),
     Layer.provide(under(basePath))

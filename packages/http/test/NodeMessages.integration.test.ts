@@ -158,7 +158,10 @@ describe("an answer", () => {
     const pieces = Array.from({ length: 500 }, (_, index) => `${index} häß 👩‍👩‍👧, `.repeat(4000))
     const groups = pieces.map((piece) => [textPiece(piece), textPiece("\n")])
     const whole = pieces.map((piece) => `${piece}\n`).join("")
-    const app = { answer: Effect.sync(() => respondWithTexts(groups, "text/plain")), services: Context.empty() }
+    const app = {
+      answer: Effect.sync(() => respondWithTexts(groups, { contentType: "text/plain" })),
+      services: Context.empty()
+    }
     const handle = nodeHandler({ whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 })
     const handled: Array<ServerResponse> = []
     await using server = await listen((request, response) => (handled.push(response), handle(request, response)))

@@ -12,7 +12,7 @@ import { messageToWire } from "../src/encoding/Encode.ts"
 import { messageText } from "../src/encoding/EncodeList.ts"
 import { StoredMessage } from "../src/wire/Records.ts"
 
-const wings = makeWings(ownWings, String)
+const wings = makeWings(ownWings, String, () => {})
 
 /** Any message of which nothing but text was said. */
 const { assistant, content, id, metadata, model, provider, role, runId, status, threadId, usage } = Message.fields

@@ -9,7 +9,7 @@ import { makeWings, ownWings } from "../src/wings/Wings.ts"
 import { threadToWire } from "../src/encoding/Encode.ts"
 import { keys, open, type Service, tool } from "./Service.ts"
 
-const wings = makeWings(ownWings, String)
+const wings = makeWings(ownWings, String, () => {})
 
 /** Of threads without documents, whose addresses would differ from service to service. */
 const threadRecords = (service: Service, ids: ReadonlyArray<string>) =>

@@ -255,7 +255,11 @@ describe("what a part tells and keeps", () => {
       part,
       fields: () => ({ generated_media: [media(part)], retrieved_files_count: part.length })
     })
-    const { fields } = makeWings([wing("a"), wing("bb"), wing("absent")], (id) => id)
+    const { fields } = makeWings(
+      [wing("a"), wing("bb"), wing("absent")],
+      (id) => id,
+      () => {}
+    )
     const found = fields({ a: true, bb: true }, {}, null)
     assert.deepStrictEqual(found, { added: {}, generated_media: [media("a"), media("bb")], retrieved_files_count: 2 })
   })

@@ -105,11 +105,8 @@ export class Conversations extends Context.Service<
         const { imports } = yield* TurnSettings
 
         /** No turn says which parts are concerned, so all of them rewrite. */
-        const importRewriting = (threadId: ThreadId, assistantId: AssistantId) => {
-          const text = rewriteBy(parts.all(), { kind: "message", threadId, assistantId })
-          const output = rewriteBy(parts.all(), { kind: "tool_output", threadId, assistantId })
-          return text === null || output === null ? null : { text, output }
-        }
+        const importRewriting = (threadId: ThreadId, assistantId: AssistantId) =>
+          rewriteBy(parts.all(), { kind: "message", threadId, assistantId })
 
         const locate = Effect.fnUntraced(function* (threadId: ThreadId, messageId: MessageId | null) {
           const [found, thread] = yield* Effect.all([runs.locate(threadId, messageId), threads.get(threadId)])

@@ -259,23 +259,17 @@ const importedTokens = (
   counter.count((content ?? "") + calls.map((call) => call.name + call.arguments).join("")) +
   results.reduce((sum, { output }) => sum + counter.count(output), 0)
 
-/** How parts rewrite the texts of imported messages, and outputs of tools with the arguments of their calls. */
-interface ImportRewriting {
-  readonly text: Rewrite
-  readonly output: Rewrite
-}
-
 export const rewriteImported = Effect.fnUntraced(function* (
   message: NewMessage,
-  { output, text }: ImportRewriting,
+  rewrite: Rewrite,
   counter: TokenCounterPort
 ): Effect.fn.Return<NewMessage, Effect.Error<ReturnType<Rewrite>>, Principal> {
-  const content = message.content === null ? null : yield* text(message.content)
+  const content = message.content === null ? null : yield* rewrite(message.content)
   const toolCalls = yield* Effect.forEach(message.toolCalls, (call) =>
-    Effect.map(output(call.arguments), (written) => ({ ...call, arguments: written }))
+    Effect.map(rewrite(call.arguments, "tool_output"), (written) => ({ ...call, arguments: written }))
   )
   const toolResults = yield* Effect.forEach(message.toolResults, (result) =>
-    Effect.map(output(result.output), (written) => ({ ...result, output: written }))
+    Effect.map(rewrite(result.output, "tool_output"), (written) => ({ ...result, output: written }))
   )
   const tokens = importedTokens(counter, content, toolCalls, toolResults)
   return { ...message, content, toolCalls, toolResults, steps: importedSteps(content, toolCalls), tokens }

@@ -6,9 +6,13 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { TurnRefused } from "./TurnErrors.ts"
 
-/** Changes the text of a message before it is stored. */
+/**
+ * Changes a text before it is stored. `kind` is told to the parts that rewrite (`TextSource`): outputs of tools and arguments of calls are
+ * `tool_output`. Absent: that of the place where the function was given, in a `TurnCase` `message`.
+ */
 export type Rewrite = (
-  text: string
+  text: string,
+  kind?: TextSource["kind"]
 ) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
 
 /** Where a text comes from that is about to enter a turn. */

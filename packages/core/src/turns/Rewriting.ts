@@ -15,9 +15,12 @@ export const rewriteBy = (
 ): Rewrite | null => {
   const rewriting = parts.filter((part) => part.has("rewrite"))
   if (rewriting.length === 0) return null
-  return Effect.fnUntraced(function* (text: string): Effect.fn.Return<string, PartError, Principal> {
-    let rewritten = source.kind === "tool_output" && isJson(text) ? withoutEscapes(text) : text
-    for (const part of rewriting) rewritten = yield* part.rewrite(rewritten, source)
+  return Effect.fnUntraced(function* (
+    text: string,
+    kind = source.kind
+  ): Effect.fn.Return<string, PartError, Principal> {
+    let rewritten = kind === "tool_output" && isJson(text) ? withoutEscapes(text) : text
+    for (const part of rewriting) rewritten = yield* part.rewrite(rewritten, { ...source, kind })
     return rewritten
   })
 }
@@ -28,10 +31,10 @@ export const rewritingOnce = (...[parts, source]: Parameters<typeof rewriteBy>) 
   if (rewriteText === null) return null
   const known = new Set<string>()
   const done = (text: string): void => void known.add(text)
-  const rewrite: Rewrite = (text) =>
+  const rewrite: Rewrite = (text, kind) =>
     known.has(text)
       ? Effect.succeed(text)
-      : Effect.map(rewriteText(text), (rewritten) => {
+      : Effect.map(rewriteText(text, kind), (rewritten) => {
           done(rewritten)
           return rewritten
         })

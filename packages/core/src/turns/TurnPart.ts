@@ -4,7 +4,7 @@
  * and a host writes its own: a guardrail, a search, an audit.
  *
  * The plan of a part is stored with the run, so that the next leg can use it in any process and version. If a version cannot read the plan,
- * the part is left out of that run; the run itself goes on.
+ * the part is left out of that run, and the run goes on. A part that rewrites or reviews is never left out: the run ends as a failure.
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -61,7 +61,7 @@ export interface TurnCase {
   readonly info: ModelInfo | null
   /**
    * Applies the `rewrite` steps of all parts to a text of the user. A part that keeps or tells such a text (what it heard) must give the text
-   * to this function before; for texts of options there is `rewriteOptions`. Null: no part of this turn rewrites.
+   * to this function before; for texts of options there is `rewriteOptions`. Null: none of the parts rewrites.
    */
   readonly rewrite: Rewrite | null
 }

@@ -260,7 +260,9 @@ export class RunEvents {
     return closed
   }
 
-  private told({ type = "", ...value }: Schema.JsonObject): ReadonlyArray<AgUiEvent> {
+  private told(event: Schema.JsonObject | null): ReadonlyArray<AgUiEvent> {
+    if (event === null) return []
+    const { type = "", ...value } = event
     if (type === "output_streaming") return this.changed({ output: value["partial"] ?? null })
     return [{ type: "CUSTOM", name: typeof type === "string" ? type : "", value }]
   }

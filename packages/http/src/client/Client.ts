@@ -9,6 +9,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import * as HttpBody from "effect/http/HttpBody"
+import * as Layer from "effect/Layer"
 import { Api } from "../Api.ts"
 import type { ClientOptions } from "./PromiseClient.ts"
 
@@ -23,7 +24,7 @@ export type EffectClient = HttpApiClient.ForApi<typeof Api>
 export const make = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Effect.Effect<EffectClient> => {
   const all = { ...headers, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }
   const through = handler === undefined ? globalThis.fetch : fetchThrough(handler)
-  return HttpApiClient.make(Api, {
+  const made = HttpApiClient.make(Api, {
     baseUrl,
     transformClient: (client) =>
       client.pipe(
@@ -31,7 +32,10 @@ export const make = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Effe
         HttpClient.mapRequest(withoutNull),
         HttpClient.transformResponse(Effect.provideService(FetchHttpClient.Fetch, through))
       )
-  }).pipe(Effect.provide(FetchHttpClient.layer))
+  })
+  return Effect.scoped(
+    Effect.flatMap(Layer.build(FetchHttpClient.layer), (services) => Effect.provideContext(made, services))
+  )
 }
 
 /** A body that may be left out is left out: parsers of a host refuse the JSON text `null`. */

@@ -163,7 +163,7 @@ const describeOperation = (operation: unknown, path: string): JsonRecord => {
   }
 }
 
-/** For `OpenApi.annotations({ transform })`. */
+/** For `OpenApi.Transform`. */
 export const describe = (document: JsonRecord): JsonRecord => {
   const clean = recordOrEmpty(
     rewrite(document, (record) => withTypes(withPublicName(withoutNesting(withoutTrivialBounds(record)))))

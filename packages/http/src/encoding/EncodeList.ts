@@ -100,8 +100,8 @@ export const writeList = (records: ReadonlyArray<object>) => written(textsOfList
 /** The same under a name, with the fields of its page. */
 export const writePage = (name: string, records: ReadonlyArray<object>, page: object) =>
   written(textsOfList(records, `{${JSON.stringify(name)}:[`, `],${JSON.stringify(page).slice(1)}`))
-export const writeThread = (thread: ListedThread, wings: Parts, fields?: object) =>
-  written(textsOfThread(thread, wings, fields))
+export const writeThread = (thread: ListedThread, wings: Parts, fields?: object, status?: number) =>
+  written(textsOfThread(thread, wings, fields), status)
 export const writeThreads = (threads: ReadonlyArray<ListedThread>, wings: Parts) =>
   written(textsOfThreads(threads, wings))
 
@@ -111,10 +111,9 @@ const pieceLength = 32 * 1024
 /** Characters after which others get a turn: a list may have hundreds of megabytes. */
 const turnLength = 1024 * 1024
 
-const contentType = "application/json"
-
 const written = Effect.fnUntraced(function* (
-  texts: Iterable<string>
+  texts: Iterable<string>,
+  status = 200
 ): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {
   let group: Array<TextPiece> = []
   const groups = [group]
@@ -131,7 +130,8 @@ const written = Effect.fnUntraced(function* (
     groups.push((group = []))
     yield* Effect.yieldNow
   }
-  if (groups.length === 1 && group.length === 0) return HttpServerResponse.text(piece, { contentType })
+  const as = { contentType: "application/json", status }
+  if (groups.length === 1 && group.length === 0) return HttpServerResponse.text(piece, as)
   group.push(textPiece(piece))
-  return respondWithTexts(groups, contentType)
+  return respondWithTexts(groups, as)
 })

@@ -19,10 +19,13 @@ const texts = new WeakMap<object, TextGroups>()
 /** The texts of such a body; undefined for any other stream. */
 export const findTexts = (stream: object): TextGroups | undefined => texts.get(stream)
 
-export const respondWithTexts = (groups: TextGroups, contentType: string): HttpServerResponse.HttpServerResponse => {
+export const respondWithTexts = (
+  groups: TextGroups,
+  as: { readonly contentType: string; readonly status?: number }
+): HttpServerResponse.HttpServerResponse => {
   const pieces = groups.flat()
   const stream = Stream.fromIterable(pieces).pipe(Stream.map(({ body }) => body))
   texts.set(stream, groups)
   const contentLength = pieces.reduce((sum, piece) => sum + piece.contentLength, 0)
-  return HttpServerResponse.stream(stream, { contentType, contentLength })
+  return HttpServerResponse.stream(stream, { ...as, contentLength })
 }

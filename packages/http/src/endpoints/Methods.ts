@@ -9,14 +9,17 @@ interface Known {
 
 type Add = (endpoint: { readonly method: string; readonly path: string }) => void
 
+/** Names the endpoints of the API. */
+export const reflectApi = (add: Add): void =>
+  HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => add(endpoint) })
+
 /** `added` names the endpoints of the host's wings. An empty list: there is no such path. */
 export const methodsAmong = (added: ReadonlyArray<(add: Add) => void>) => {
   const known: Array<Known> = []
   const add: Add = ({ method, path }) => {
     known.push({ pattern: new RegExp(`^${path.replaceAll(/:\w+/gu, "[^/]+")}/?$`, "u"), method })
   }
-  HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => add(endpoint) })
-  for (const name of added) name(add)
+  for (const name of [reflectApi, ...added]) name(add)
   return (path: string): ReadonlyArray<string> => {
     const methods = known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))]

@@ -11,7 +11,6 @@ import {
 } from "@colloquy/core"
 import { runYielding } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import type { RawBody } from "../bodies/RequestBody.ts"
@@ -43,8 +42,7 @@ export const layer = HttpApiBuilder.group(
       threads.show(thread.id).pipe(
         Effect.map(({ messages }) => ({ thread, messages })),
         Effect.catchTag("ThreadNotFound", () => Effect.succeed({ thread, messages: [] })),
-        Effect.flatMap((found) => writeThread(found, wings, fields)),
-        Effect.map((response) => HttpServerResponse.setStatus(response, status)),
+        Effect.flatMap((found) => writeThread(found, wings, fields, status)),
         Effect.mapError(toWireError)
       )
 

@@ -200,7 +200,7 @@ export const ownerExport = Effect.gen(function* () {
       ? Stream.empty
       : Stream.unwrap(Effect.map(documents.content(document.id), ({ bytes }) => bytes)).pipe(
           // A file that was deleted meanwhile is filled with zeros.
-          Stream.catchTags({ DocumentNotFound: () => Stream.empty, BlobNotFound: () => Stream.empty })
+          Stream.catchTag(["DocumentNotFound", "BlobNotFound"], () => Stream.empty)
         )
 
   return (wings: Wings, at: Date): Bytes => {

@@ -128,10 +128,10 @@ const rewrittenItem = Effect.fnUntraced(function* (
   item: Item,
   rewrite: Rewrite
 ): Effect.fn.Return<Item, Effect.Error<ReturnType<Rewrite>>, Principal> {
-  if (item.role === "tool") return { ...item, output: yield* rewrite(item.output) }
+  if (item.role === "tool") return { ...item, output: yield* rewrite(item.output, "tool_output") }
   if (item.role === "assistant") {
     const toolCalls = yield* Effect.forEach(item.toolCalls, (call) =>
-      Effect.map(rewrite(call.arguments), (text) => ({ ...call, arguments: text }))
+      Effect.map(rewrite(call.arguments, "tool_output"), (text) => ({ ...call, arguments: text }))
     )
     return { ...item, content: yield* rewrite(item.content), toolCalls }
   }
@@ -142,7 +142,7 @@ const rewrittenItem = Effect.fnUntraced(function* (
   return { ...item, content }
 })
 
-/** The texts of a conversation that the client sent are rewritten as the message itself is. */
+/** The texts of a conversation that the client sent are rewritten as the message itself is, outputs and arguments of calls as outputs of tools. */
 const rewritten = (transcript: Transcript, rewrite: Rewrite) => {
   const items = (list: ReadonlyArray<Item>) => Effect.forEach(list, (item) => rewrittenItem(item, rewrite))
   return Effect.map(Effect.all([items(transcript.before), items(transcript.after)]), ([before, after]) => ({

@@ -127,8 +127,8 @@ const rareEventFields = (event: Rare, wings: Shown, runId: string) => {
 /** The stream itself tells these, after the fields of an event. A part that tells them too would have them twice in one object. */
 const common = ["thread_id", "assistant_id", "run_id", "sequence"]
 
-const withoutCommon = <Fields extends object>(fields: Fields): object =>
-  common.some((name) => name in fields)
+const withoutCommon = <Fields extends object>(fields: Fields | null): object | null =>
+  fields !== null && common.some((name) => name in fields)
     ? Object.fromEntries(Object.entries(fields).filter(([name]) => !common.includes(name)))
     : fields
 

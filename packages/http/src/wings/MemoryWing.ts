@@ -1,7 +1,7 @@
 /** Memory: what an assistant remembers across its threads. `memory_pro` is the same part with more effort. */
 import { readKept } from "@colloquy/core/wings"
-import * as Schema from "effect/Schema"
 import { isGiven, isOneOf, problem } from "../bodies/RawFields.ts"
+import { plainEvent } from "./PlainEvent.ts"
 import type { Kept, PartTold, Wing } from "./Wing.ts"
 
 const modes = ["Auto", "Readonly"]
@@ -15,10 +15,7 @@ const memoryFields = ({ answer, completedRun, userMessage }: Kept) => {
   }
 }
 
-const memoryEvent = ({ data, type }: PartTold) =>
-  Object.assign({}, isJsonObject(data) ? data : {}, { type: `memory_${type}` })
-
-const isJsonObject = Schema.is(Schema.JsonObject)
+const memoryEvent = (event: PartTold) => plainEvent({ ...event, type: `memory_${event.type}` })
 
 export const memoryWing: Wing = {
   part: "memory",

@@ -9,6 +9,7 @@ import { isRecord } from "../wire/Json.ts"
 import type { UrlOf } from "../links/Links.ts"
 import type { VoiceRecords } from "../wire/Records.ts"
 import { isGiven, notAvailable, problem, type Path, type RawFields } from "../bodies/RawFields.ts"
+import { plainEvent } from "./PlainEvent.ts"
 import type { Kept, PartTold, Wing } from "./Wing.ts"
 
 const titles = { stt: "Speech-to-text", tts: "Text-to-speech" }
@@ -84,13 +85,12 @@ const recordingAddress = (documentId: string | null, urlOf: UrlOf) => ({
 
 const decodeEnd = Schema.decodeUnknownOption(Schema.Struct({ documentId: Schema.NullOr(Schema.String) }))
 
-const voiceEvent = ({ data, type }: PartTold, urlOf: UrlOf): Schema.JsonObject => {
-  if (type !== voiceEvents.spoken) return Object.assign({}, isJsonObject(data) ? data : {}, { type })
+const voiceEvent = (event: PartTold, urlOf: UrlOf): Schema.JsonObject => {
+  const { data, type } = event
+  if (type !== voiceEvents.spoken) return plainEvent(event)
   const documentId = Option.getOrNull(decodeEnd(data))?.documentId ?? null
   return { type, ...recordingAddress(documentId, urlOf) }
 }
-
-const isJsonObject = Schema.is(Schema.JsonObject)
 
 export const voiceWing: Wing = {
   part: "voice",

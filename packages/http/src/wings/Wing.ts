@@ -82,8 +82,11 @@ export interface Wing {
   readonly message?: MessageWords
   /** What the part keeps, as fields of the wire. Addresses of documents are written now, because they are good for a while only. */
   readonly fields?: (kept: Kept, urlOf: UrlOf) => Partial<PartFields>
-  /** Absent: an event of the part goes out under its own type, with the fields of its data. */
-  readonly event?: (event: PartTold, urlOf: UrlOf) => Schema.JsonObject
+  /**
+   * An event as it goes out. Without a `type` it has that which the part told; with a type of the API it is left out, with a line in the log.
+   * Null: it does not go out. Absent: an event of the part goes out under its own type, with the fields of its data.
+   */
+  readonly event?: (event: PartTold, urlOf: UrlOf) => Schema.JsonObject | null
   /**
    * The schemas of what `fields` adds, and of the fields of each event by its type on the wire. They stand in the descriptions of the API, as
    * fields that may be absent. A value that does not fit its schema is left out, with a line in the log. A field without a schema is shown as

@@ -23,10 +23,11 @@ import { documentsWing } from "./DocumentsWing.ts"
 import { helpersWing } from "./HelpersWing.ts"
 import { imageWing, videoWing } from "./MediaWings.ts"
 import { memoryWing } from "./MemoryWing.ts"
+import { plainEvent } from "./PlainEvent.ts"
 import { outputWing } from "./OutputWing.ts"
 import { searchWing } from "./SearchWing.ts"
 import { voiceWing } from "./VoiceWing.ts"
-import type { MessageFields, OwnFields, PartFields, PartTold, Wing } from "./Wing.ts"
+import type { MessageFields, OwnFields, PartFields, PartTold, Wing, WingEndpoints } from "./Wing.ts"
 
 export const ownWings: ReadonlyArray<Wing> = [
   documentsWing,
@@ -59,8 +60,8 @@ export class Wings extends Context.Service<
     readonly ignored: (fields: RawFields, isOnlySaved: boolean) => ReadonlyArray<IgnoredOption>
     /** The field of the message that a refusal of this part is about. */
     readonly bodyPath: BodyPath
-    /** An event of a part as it goes out, without the fields that all events have. */
-    readonly event: (event: PartTold) => Schema.JsonObject
+    /** An event of a part as it goes out, without the fields that all events have. Null: it does not go out. */
+    readonly event: (event: PartTold) => Schema.JsonObject | null
     /**
      * What parts keep with an answer and with its question, as fields of the wire. Media of all parts are one list. `completedRun` is the
      * run of the message when it has completed, null otherwise.
@@ -68,15 +69,16 @@ export class Wings extends Context.Service<
     readonly fields: (answer: Supplements, userMessage: Supplements, completedRun: string | null) => Partial<PartFields>
   }
 >()("@colloquy/http/Wings") {
-  /** `added` are the host's. */
-  static readonly layer = (added: ReadonlyArray<Wing>): Layer.Layer<Wings, never, Links> =>
+  /** `added` are the host's. `reflect` names the endpoints of the API. */
+  static readonly layer = (added: ReadonlyArray<Wing>, reflect: Reflect): Layer.Layer<Wings, never, Links> =>
     Layer.effect(
       Wings,
       Effect.gen(function* () {
         const { url } = yield* Links
         const context = yield* Effect.context<never>()
         const tell: TellFault = (...said) => void Effect.runForkWith(context)(Effect.logError(...said))
-        return makeWings([...ownWings, ...withoutClashes(added).map((wing) => shielded(wing, tell))], url)
+        const wings = withoutClashes(added, reflect).map((wing) => shielded(wing, tell))
+        return makeWings([...ownWings, ...wings], url, tell)
       })
     )
 }
@@ -84,16 +86,19 @@ export class Wings extends Context.Service<
 type TellFault = (...said: ReadonlyArray<unknown>) => void
 
 /**
- * A host's wing adds fields and takes none of the API. What its code cannot show, and what does not fit its schema, is left out, with a line in
- * the server's log: a conversation can be read all the same.
+ * A host's wing adds fields and events and takes none of the API. What its code cannot show, what is no JSON, and what does not fit its schema
+ * is left out, with a line in the server's log: a conversation can be read all the same. An event with a type of the API would be taken for
+ * one of the kernel, by readers whom no review protects.
  */
 const shielded = (wing: Wing, tell: TellFault): Wing => {
   const { event = plainEvent, fields, part, schemas = {} } = wing
+  const tellWhat = (what: string, ...fault: ReadonlyArray<unknown>) =>
+    tell(`The wing of the part "${part}" could not show ${what}`, ...fault)
   const shown = <A>(what: string, show: () => A, instead: A): A => {
     try {
       return show()
     } catch (fault) {
-      tell(`The wing of the part "${part}" could not show ${what}`, fault)
+      tellWhat(what, fault)
       return instead
     }
   }
@@ -101,28 +106,41 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
   const events = new Map(Object.entries(schemas.events ?? {}).map(([type, own]) => [type, readersOf(own)]))
   /** The line in the log does not tell the value: it may be of a conversation. */
   const fitting = (values: Schema.JsonObject, readers: Readers | undefined): Schema.JsonObject =>
-    readers === undefined
-      ? values
-      : Object.fromEntries(
-          Object.entries(values).filter(([name, value]) => {
-            const isFit = Option.isSome(readers.get(name)?.(value) ?? Option.some(value))
-            if (!isFit) tell(`The wing of the part "${part}" could not show "${name}": it does not fit its schema`)
-            return isFit
-          })
-        )
+    Object.fromEntries(
+      Object.entries(values).filter(([name, value]) => {
+        const isJson = isWritable(value)
+        const isFit = isJson && Option.isSome(readers?.get(name)?.(value) ?? Option.some(value))
+        if (!isFit) tellWhat(`"${name}": it ${isJson ? "does not fit its schema" : "is no JSON"}`)
+        return isFit
+      })
+    )
   return {
     ...wing,
     fields: (kept, urlOf) => ({
       added: shown("its fields", () => fitting(fields?.(kept, urlOf).added ?? {}, replies), {})
     }),
     event: (told, urlOf) => {
+      const typeOf = ({ type }: Schema.JsonObject) => (typeof type === "string" ? type : told.type)
       const read = () => {
         const found = event(told, urlOf)
-        const { type } = found
-        return fitting(found, typeof type === "string" ? events.get(type) : undefined)
+        return found && fitting(found, events.get(typeOf(found)))
       }
-      return shown("its event", read, { type: told.type })
+      const found = shown("its event", read, {})
+      if (!found) return null
+      const type = typeOf(found)
+      if (!eventsOfApi.has(type)) return Object.assign({}, found, { type })
+      tellWhat(`its event "${type}": the API has an event of this name`)
+      return null
     }
+  }
+}
+
+/** Of a cycle, a BigInt, a function and undefined the answer would have nothing, or could not be written. */
+const isWritable = (value: unknown): boolean => {
+  try {
+    return typeof JSON.stringify(value) === "string"
+  } catch {
+    return false
   }
 }
 
@@ -132,37 +150,47 @@ type Readers = ReadonlyMap<string, (value: unknown) => Option.Option<unknown>>
 const readersOf = (own: OwnFields = {}): Readers =>
   new Map(Object.entries(own).map(([name, schema]) => [name, Schema.decodeUnknownOption(Schema.toCodecJson(schema))]))
 
-/** An event under its own type, with the fields of its data. */
-const plainEvent = ({ data, type }: PartTold): Schema.JsonObject =>
-  Object.assign({}, isJsonObject(data) ? data : { data }, { type })
-
 /** What of a wing has a name that no other may have. */
 interface Brought {
   readonly part: string
   readonly message?: { readonly own?: object }
   readonly schemas?: { readonly fields?: object; readonly events?: object }
+  readonly endpoints?: { readonly reflect?: Reflect }
 }
 
+type Reflect = NonNullable<WingEndpoints["reflect"]>
+
+/** As a router compares them: how a path names its parameters makes no difference. */
+const endpointsOf = ({ reflect }: NonNullable<Brought["endpoints"]> = {}): object => {
+  const found: Record<string, true> = {}
+  reflect?.(({ method, path }) => (found[`${method} ${path.replaceAll(/:\w+/gu, ":")}`] = true))
+  return found
+}
+
+const eventsOfApi: ReadonlySet<string> = new Set(StreamEvent.members.map(({ fields }) => fields.type.literal))
+
 /** What the API has beside its wings, in the same form. */
-const api = (): Brought => ({
+const api = (reflect: Reflect): Brought => ({
   part: "API",
   message: { own: { ...MessageBody.fields, ...StatelessMessageBody.fields } },
   schemas: {
     fields: { ...MessageResponse.fields, ...StoredMessage.fields },
-    events: Object.fromEntries(StreamEvent.members.map(({ fields }) => [fields.type.literal, fields]))
-  }
+    events: Object.fromEntries([...eventsOfApi].map((type) => [type, {}]))
+  },
+  endpoints: { reflect }
 })
 
 /** A fault of the host's program, told when the routes are made. */
-const withoutClashes = (added: ReadonlyArray<Wing>): ReadonlyArray<Wing> => {
+const withoutClashes = (added: ReadonlyArray<Wing>, reflect: Reflect): ReadonlyArray<Wing> => {
   const taken = new Set<string>()
-  for (const { message, part, schemas } of [...ownWings, api(), ...added]) {
+  for (const { endpoints, message, part, schemas } of [...ownWings, api(reflect), ...added]) {
     const names = (kind: string, of: object = {}) => Object.keys(of).map((name) => `the ${kind} "${name}"`)
     for (const name of [
       ...names("part", { [part]: part }),
       ...names("field of messages", message?.own),
       ...names("field of replies", schemas?.fields),
-      ...names("event", schemas?.events)
+      ...names("event", schemas?.events),
+      ...names("endpoint", endpointsOf(endpoints))
     ]) {
       if (taken.has(name))
         throw new Error(`The wing of the part "${part}" brings ${name}, which is there already. Rename yours.`)
@@ -172,7 +200,8 @@ const withoutClashes = (added: ReadonlyArray<Wing>): ReadonlyArray<Wing> => {
   return added
 }
 
-export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wings.Service => {
+/** `tell` gets what is wrong with an event of a part without a wing: a host's. */
+export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf, tell: TellFault): typeof Wings.Service => {
   const byPart = new Map(wings.map((wing) => [wing.part, wing]))
   const concerning = new Set(wings.flatMap(({ message }) => message?.concerns ?? []))
   const mayBeIgnored = new Set([...concerning, ...wings.flatMap(({ message }) => message?.details?.fields ?? [])])
@@ -241,8 +270,8 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wing
     bodyPath: pathAmong(byPart),
 
     event: (event) => {
-      const encode = byPart.get(event.part)?.event ?? plainEvent
-      return encode(event, urlOf)
+      const wing = byPart.get(event.part) ?? shielded({ part: event.part }, tell)
+      return (wing.event ?? plainEvent)(event, urlOf)
     },
 
     fields: (answer, userMessage, completedRun) => {
@@ -271,8 +300,6 @@ const pathAmong =
 
 /** For refusals of the kernel's own parts alone. */
 export const ownBodyPath = pathAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
-
-const isJsonObject = Schema.is(Schema.JsonObject)
 
 const nothing: Partial<PartFields> = {}
 

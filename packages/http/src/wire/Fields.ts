@@ -29,7 +29,10 @@ export const compact = <A extends object>(record: A): { [K in keyof A]?: Exclude
 
 /** The text form of a UUID, in any case; read in lower case. */
 export const Uuid = Schema.String.check(Schema.isGUID({ expected: "a UUID", format: "uuid" })).pipe(
-  Schema.decodeTo(Schema.String, SchemaTransformation.toLowerCase())
+  Schema.decodeTo(
+    Schema.String,
+    SchemaTransformation.transform({ decode: (id: string) => id.toLowerCase(), encode: (id: string) => id })
+  )
 )
 
 /** ISO 8601 with `Z`. */

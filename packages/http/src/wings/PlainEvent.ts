@@ -1,0 +1,7 @@
+/** An event of a part as it goes out where the wing says nothing else: under its own type, with the fields of its data. */
+import { isJsonObject } from "@colloquy/core/adapters"
+import type * as Schema from "effect/Schema"
+import type { PartTold } from "./Wing.ts"
+
+export const plainEvent = ({ data, type }: PartTold): Schema.JsonObject =>
+  Object.assign({}, isJsonObject(data) ? data : { data }, { type })
