@@ -71,15 +71,16 @@ const speaking: OpenVendor = (plays) => {
     plays === "refused"
       ? [ScriptedRealtime.refuse("Not now.")]
       : [...plays.map(voiceBeat), ...(isClosed(plays) ? [] : [ScriptedRealtime.hang])]
-  return Effect.map(ScriptedRealtime.make([beats]), ({ heard, model }) => ({
+  return Effect.map(ScriptedRealtime.make([beats]), ({ commands, heard, model, setups }) => ({
     model,
     left: Effect.void,
-    heard: () => Effect.sync(heard)
+    heard: () => Effect.sync(heard),
+    received: () => [...setups, ...commands].map((each) => JSON.stringify(each))
   }))
 }
 
 const voiceBeat = (play: VoicePlay) => {
-  if ("says" in play) return ScriptedRealtime.say(play.says, { audio: play.audio })
+  if ("says" in play) return ScriptedRealtime.say(play.says, { audio: play.audio, usage: play.usage })
   if ("closes" in play) return ScriptedRealtime.close(play.closes)
   const { arguments: args, id, name } = play.calls
   return ScriptedRealtime.callTool(name, JSON.parse(args), id)
@@ -87,4 +88,6 @@ const voiceBeat = (play: VoicePlay) => {
 
 const isClosed = (plays: ReadonlyArray<VoicePlay>) => plays.some((play) => "closes" in play)
 
-realtimeModelSuite("a script", speaking)
+realtimeModelSuite("a script", speaking, {
+  cannot: { pauses: "a script plays on, and notes that it was paused" }
+})

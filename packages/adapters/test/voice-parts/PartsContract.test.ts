@@ -1,5 +1,5 @@
 /** The contract of `RealtimeModel` on a voice from parts. The suite plays a vendor, so this file plays the user who asks for each answer. */
-import type { ChatEvent, ModelError } from "@colloquy/core/adapters"
+import { type ChatEvent, type ModelError, noUsage } from "@colloquy/core/adapters"
 import type { RealtimeModel, VendorLink } from "@colloquy/core/realtime"
 import { type OpenVendor, realtimeModelSuite } from "@colloquy/testing/contracts"
 import * as Deferred from "effect/Deferred"
@@ -16,29 +16,31 @@ const open: OpenVendor = (plays) =>
     const heard = Deferred.makeUnsafe<Uint8Array>()
     const key = Deferred.makeUnsafe<string>()
     const list = plays === "refused" ? [] : [...plays]
+    const received: Array<string> = []
     let sound = new Uint8Array()
-    let wanted = Number.POSITIVE_INFINITY
-    let received = 0
     let link: VendorLink | null = null
     const ask = () => queueMicrotask(() => link?.send({ _tag: "Text", text: "And?" }))
-    const commitWhenWhole = () => {
-      if (received >= wanted) link?.send({ _tag: "Commit" })
-    }
     const parts = VoiceParts.model({
       models: {
         "voice-1": voiceParts({
           hears: (recording) => {
             Deferred.doneUnsafe(heard, Effect.succeed(recording))
+            received.push("a recording")
             return ""
           },
-          thinks: ({ apiKey }): Stream.Stream<ChatEvent, ModelError> => {
+          thinks: ({ apiKey, messages, system, tools }): Stream.Stream<ChatEvent, ModelError> => {
+            received.push(JSON.stringify({ system, tools, messages }))
             Deferred.doneUnsafe(key, Effect.succeed(apiKey === null ? "sk-of-the-host" : Redacted.value(apiKey)))
             const play = list.shift()
             if (play === undefined) return writes("")
             if ("closes" in play) return Stream.fail(failure("auth"))
             if ("says" in play) {
               sound = play.audio.slice()
-              return writes(play.says)
+              return Stream.fromIterable<ChatEvent>([
+                { _tag: "TextDelta", text: play.says },
+                { _tag: "Usage", usage: { ...noUsage, ...play.usage } },
+                finished
+              ])
             }
             return Stream.fromIterable<ChatEvent>([
               { _tag: "ToolCallReady", call: play.calls },
@@ -63,34 +65,21 @@ const open: OpenVendor = (plays) =>
               prepared.connect({
                 ...listener,
                 event: (event) => {
-                  if (event._tag !== "Typed" && event._tag !== "UserItem" && event._tag !== "NothingSaid")
-                    listener.event(event)
+                  listener.event(event)
+                  // Nobody but the session itself is told to cancel.
+                  if (event._tag === "Interrupted") received.push("cancelled")
                   if ((event._tag === "Ready" || event._tag === "ResponseDone") && list.length > 0) ask()
                 }
               }),
-              (opened) => {
-                link = {
-                  ...opened,
-                  sendAudio: (audio, sent) => {
-                    opened.sendAudio(audio, sent)
-                    received += audio.byteLength
-                    commitWhenWhole()
-                  }
-                }
-                return link
-              }
+              (opened) => (link = opened)
             )
         }))
     }
     return {
       model,
       left: Deferred.await(left),
-      heard: (bytes) =>
-        Effect.suspend(() => {
-          wanted = bytes
-          commitWhenWhole()
-          return Deferred.await(heard)
-        }),
+      heard: () => Deferred.await(heard),
+      received: () => received,
       key: Effect.suspend(() => {
         link?.send({ _tag: "Text", text: "And?" })
         return Deferred.await(key)
@@ -98,4 +87,6 @@ const open: OpenVendor = (plays) =>
     }
   })
 
-realtimeModelSuite("a voice from parts", open)
+realtimeModelSuite("a voice from parts", open, {
+  cannot: { endsInTheMiddle: "an answer whose start ends the session is still made and spoken" }
+})

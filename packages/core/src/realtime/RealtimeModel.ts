@@ -123,6 +123,7 @@ export type VendorEvent =
   | { readonly _tag: "SpeechEnded"; readonly itemId: string }
   /** A text that the user typed was given to the model. */
   | { readonly _tag: "Typed"; readonly itemId: string; readonly text: string }
+  /** The deltas of an item that is not cut MUST be the text of its `TranscriptFinal`, piece by piece. */
   | {
       readonly _tag: "TranscriptDelta"
       readonly role: "user" | "assistant"
@@ -140,13 +141,14 @@ export type VendorEvent =
   | { readonly _tag: "NothingSaid"; readonly itemId: string }
   | { readonly _tag: "ToolCalled"; readonly call: ToolCall }
   | { readonly _tag: "ToolsCancelled"; readonly toolCallIds: ReadonlyArray<string> }
+  /** Its `ResponseDone` MUST have the same id, which no other answer has. */
   | { readonly _tag: "ResponseStarted"; readonly responseId: string }
   | { readonly _tag: "ResponseDone"; readonly responseId: string }
   /** The answer was interrupted; audio that was not played is to be discarded. */
   | { readonly _tag: "Interrupted"; readonly cut: Cut | null }
   /** Only this much of the item counts as heard, without a further interruption. */
   | { readonly _tag: "CutShort"; readonly cut: Cut }
-  /** To be added to the usage so far. `isHearing`: of the transcript of a turn, not of an answer. */
+  /** To be added to the usage so far, so each token MUST be told once. `isHearing`: of the transcript of a turn, not of an answer. */
   | { readonly _tag: "Used"; readonly usage: Usage; readonly isHearing?: boolean }
   /** How long an answer to speech took, told with its first sound at the earliest, before its `ResponseDone`. */
   | { readonly _tag: "Timed"; readonly responseId: string; readonly times: VoiceTimes }
@@ -160,8 +162,8 @@ export interface VendorListener {
   /** MUST be called synchronously, in the order of the vendor's messages: an answer from its start to its end, a call once and whole. */
   readonly event: (event: VendorEvent) => void
   /**
-   * MUST be called synchronously, with every byte of the answer in its order. `base64` contains the ASCII bytes of the text. It may be a part
-   * of a larger buffer: use it at once or copy it.
+   * MUST be called synchronously, with every byte of the answer in its order, and with the item of its words. `base64` contains the ASCII bytes
+   * of the text. It may be a part of a larger buffer: use it at once or copy it.
    */
   readonly audio: (itemId: string, base64: Uint8Array) => void
 }
@@ -171,13 +173,16 @@ export type Refusal = { readonly code: "unsupported_frame" | "invalid_frame"; re
 
 /** The open connection to a vendor. */
 export interface VendorLink {
-  /** Null if the command was sent; otherwise the reason why not. */
+  /**
+   * Null if the command was taken; otherwise the reason why not. Texts and outputs MUST be sent; commits, cancellations and other setups MUST
+   * be sent or refused.
+   */
   readonly send: (command: VendorCommand) => Refusal | null
-  /** MUST send the audio in the order of the calls. `sent` is called when the vendor's socket has taken this piece. */
+  /** MUST send the audio in the order of the calls. `sent` MUST be called once, when the vendor's socket has taken this piece. */
   readonly sendAudio: (audio: Uint8Array, sent?: () => void) => void
-  /** Bytes that wait to be sent. */
+  /** Bytes that wait to be sent. MUST be 0 when all was sent. */
   readonly buffered: () => number
-  /** Stops and resumes reading from the vendor. */
+  /** MUST stop reading from the vendor until `resume`, and lose nothing. */
   readonly pause: () => void
   readonly resume: () => void
   /** No more input comes: data that is still missing (usage, transcripts) may be requested. */
@@ -188,14 +193,14 @@ export interface VendorLink {
 export interface PreparedSession {
   readonly inputFormat: AudioFormat
   readonly outputFormat: AudioFormat
-  /** Whether the vendor has a command that cancels an answer. */
+  /** Whether the vendor has a command that cancels an answer. If it has none, the link MUST refuse `Cancel`. */
   readonly canCancel: boolean
   /** The instructions that count against the limits of the history: the vendor's own field overrides the assistant's instructions. */
   readonly instructions: string | null
   /**
-   * Connects, sets up and sends the history. It succeeds when the connection is made; `Ready` comes as an event, which MUST be told before
-   * anything that the model says. An error of a refused connection MUST NOT contain the key. The link MUST close with the scope, and tell
-   * nothing more then.
+   * Connects and sets up. The vendor MUST get instructions, tools and history before any text. It succeeds when the connection is made; `Ready`
+   * comes as an event, which MUST be told once, before anything that the model says. An error of a refused connection MUST NOT contain the
+   * key. The link MUST close with the scope, and tell nothing more then.
    */
   readonly connect: (listener: VendorListener) => Effect.Effect<VendorLink, VendorUnavailable, Scope.Scope>
 }

@@ -18,7 +18,13 @@ export { pictureConverterSuite, type PictureSamples } from "./PictureConverterCo
 export { providerKeysSuite, type PutKey } from "./ProviderKeysContract.ts"
 export { rateLimiterSuite } from "./RateLimiterContract.ts"
 export { type RankedText, rerankerSuite, type RerankVendor } from "./RerankerContract.ts"
-export { type OpenVendor, realtimeModelSuite, type RealtimeVendor, type VoicePlay } from "./RealtimeModelContract.ts"
+export {
+  type OpenVendor,
+  realtimeModelSuite,
+  type RealtimeSuiteOptions,
+  type RealtimeVendor,
+  type VoicePlay
+} from "./RealtimeModelContract.ts"
 export { retentionStoreSuite } from "./RetentionStoreContract.ts"
 export { evalStoreSuite } from "./EvalStoreContract.ts"
 export { scheduleStoreSuite } from "./ScheduleStoreContract.ts"
