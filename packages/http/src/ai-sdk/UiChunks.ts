@@ -30,7 +30,7 @@ export interface Decided {
   readonly approved: boolean
 }
 
-/** `decided` are the calls that this part of the answer follows. */
+/** `decided`: decisions of the user after which this answer goes on. */
 export async function* uiChunks(
   events: AsyncIterable<ClientEvent>,
   decided: ReadonlyArray<Decided> = []
@@ -167,7 +167,7 @@ class MessageInChunks {
     return chunks
   }
 
-  /** They are nobody's to answer: a chat would otherwise send itself for their errors. */
+  /** Calls that were never made. They count as calls of the server: errors in calls of the client would make a chat send its messages again. */
   private notMade(): ReadonlyArray<UIMessageChunk> {
     const errorText = "The call was not made: the answer ended before its arguments were complete."
     const shared = { type: "tool-input-error", input: null, errorText, dynamic: true, providerExecuted: true } as const
@@ -207,7 +207,7 @@ const inputChunk = ({ id, name, text }: Call) =>
     dynamic: true
   }) as const
 
-/** The input comes as a delta: whole input is for a tool of the client, and its `onToolCall` would be called for it. */
+/** The input is sent as a delta. Whole input would mean a tool of the client, and the chat would call its `onToolCall`. */
 const approvalChunks = ({ id, text }: Call): ReadonlyArray<UIMessageChunk> => [
   { type: "tool-input-delta", toolCallId: id, inputTextDelta: text },
   { type: "tool-approval-request", toolCallId: id, approvalId: id }

@@ -48,7 +48,7 @@ export interface PageQuery {
   readonly limit?: number
 }
 
-/** Of everything that runs a model. */
+/** Options of every call that runs a model. */
 export interface TurnOptions {
   readonly idempotencyKey?: string
 }

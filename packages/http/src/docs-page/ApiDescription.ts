@@ -38,7 +38,7 @@ const withoutTrivialBounds = (record: JsonRecord): JsonRecord =>
       (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
   )
 
-/** A list of one condition means that condition. */
+/** Replaces a list with one condition by the condition. */
 const withoutNesting = (record: JsonRecord): JsonRecord => {
   const { allOf, ...rest } = record
   return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOrEmpty(allOf[0]) } : record
@@ -56,7 +56,7 @@ const withTypes = (record: JsonRecord): JsonRecord => {
   })
 }
 
-/** Unknown fields are ignored, and answers may grow. */
+/** Allows unknown fields: in requests they are ignored, and later versions of answers may have more fields. */
 const open = (record: JsonRecord): JsonRecord =>
   without(record, (key, value) => key === "additionalProperties" && value === false)
 

@@ -53,7 +53,7 @@ const serving = ({ answer, services: given }: App): Serve => {
   const isChosen = Context.get(given, Scheduler) !== Context.get(Context.empty(), Scheduler)
   const all = isChosen ? given : Context.add(given, Scheduler, loopTurns())
   const services = Context.makeUnsafe(new Map(all.mapUnsafe), { maxDepth: mostOfRequest })
-  // The requests of a crowd come in one turn of the event loop: what they need takes turns from the beginning.
+  // Many requests may come in one turn of the event loop: their work takes turns from the beginning.
   const answered = Effect.andThen(
     Effect.yieldNow,
     HttpEffect.toHandled(answer, (request, response) =>

@@ -18,7 +18,7 @@ const pairs = Schema.Record(Schema.String, Schema.String)
 const decodeNew = makeDecoder(Schema.Struct({ items: maybe(InputItems), metadata: maybe(pairs) }))
 const decodeChange = makeDecoder(Schema.Struct({ metadata: maybe(pairs) }))
 
-/** Of a thread's metadata, the entry that makes it a conversation. */
+/** The entry in a thread's metadata that makes the thread a conversation. */
 const entry = "conversation"
 
 const conversationRecord = ({ createdAt, id, metadata }: Thread) => {
@@ -44,7 +44,7 @@ export const makeConversations = Effect.gen(function* () {
     return isUuid(named) ? AssistantId.make(named.toLowerCase()) : yield* noAssistant
   })
 
-  /** Items are kept as a message that no model is asked about. */
+  /** Items are kept with a message, and no model is asked. */
   const create = Effect.gen(function* () {
     const { fields, media } = yield* readRequest
     const { items, metadata } = yield* decodeNew(fields)

@@ -250,7 +250,7 @@ const askedBy = (body: ResponseBody): Asked => ({
 
 const isJson = Schema.is(Schema.Json)
 
-/** Those that were sent, as they were sent. */
+/** The settings that the client has sent, as they were sent. */
 const sentSettings = (body: ResponseBody): Pick<Asked, "settings"> => {
   const sent = Object.keys(responseSettings).flatMap((name) => {
     const value: unknown = Object.entries(body).find(([field]) => field === name)?.[1]
