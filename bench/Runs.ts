@@ -192,8 +192,8 @@ export const runs: ReadonlyArray<Run> = [
       const rows = await startUp(store, { kernel: published, baseline }, rounds)
       if (store !== "postgres") return rows
       const bundled = (env: Env) => world.startBundledKernel(store, "start", env)
-      const ofBundle = await startUp(store, { kernel: bundled, baseline }, rounds)
-      return [...rows, ...ofBundle.map((row) => ({ ...row, what: `${row.what}, bundled`, target: null }))]
+      const bundledRows = await startUp(store, { kernel: bundled, baseline }, rounds)
+      return [...rows, ...bundledRows.map((row) => ({ ...row, what: `${row.what}, bundled`, target: null }))]
     }
   },
   {

@@ -9,7 +9,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 
 export interface App {
-  readonly answer: Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
+  readonly response: Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
   readonly services: Context.Context<never>
 }
 

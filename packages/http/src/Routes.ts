@@ -156,8 +156,8 @@ export const routes = <Source = unknown>(
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
   const { docs: page = true, wings = [] } = options
   const docs = page === false ? Layer.empty : docsRoutes(basePath, page, wings)
-  const ofWings = wings.flatMap(({ endpoints: own }) => (own === undefined ? [] : Layer.provide(own.routes, guards)))
-  return Layer.mergeAll(endpoints, socketPath, docs, everythingElse(wings), ...ofWings).pipe(
+  const wingRoutes = wings.flatMap(({ endpoints: own }) => (own === undefined ? [] : Layer.provide(own.routes, guards)))
+  return Layer.mergeAll(endpoints, socketPath, docs, everythingElse(wings), ...wingRoutes).pipe(
     Layer.provide(envelope.layer),
     Layer.provide(Wings.layer(wings)),
     Layer.provide(Links.layer(basePath)),

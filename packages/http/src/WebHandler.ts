@@ -63,9 +63,9 @@ export const webHandler = <E = never, Source = unknown>({
     const services = await (await startup.whenNeeded()).context()
     if (open !== null) return open
     if (isDraining) await Effect.runPromiseWith(services)(drainTurns)
-    const answer = Context.get(services, HttpRouter.HttpRouter).asHttpEffect()
-    const web = HttpEffect.toWebHandlerWith<never, HttpServerRequest | Scope.Scope>(services)(answer)
-    open ??= { answer, services, web }
+    const response = Context.get(services, HttpRouter.HttpRouter).asHttpEffect()
+    const web = HttpEffect.toWebHandlerWith<never, HttpServerRequest | Scope.Scope>(services)(response)
+    open ??= { response, services, web }
     return open
   }
   const handler: Handler = (request) => {

@@ -156,14 +156,14 @@ class MessageInChunks {
   }
 
   /** The calls that the server has answered: all that are known so far, without those of the client. */
-  private answered(ofClient: ReadonlySet<string> = new Set()): ReadonlyArray<UIMessageChunk> {
+  private answered(clientCalls: ReadonlySet<string> = new Set()): ReadonlyArray<UIMessageChunk> {
     const chunks = this.calls
-      .filter(({ id }) => !ofClient.has(id))
+      .filter(({ id }) => !clientCalls.has(id))
       .flatMap((call): ReadonlyArray<UIMessageChunk> => [
         { ...inputChunk(call), providerExecuted: true },
         { type: "tool-output-available", toolCallId: call.id, output: null, dynamic: true, providerExecuted: true }
       ])
-    this.calls = this.calls.filter(({ id }) => ofClient.has(id))
+    this.calls = this.calls.filter(({ id }) => clientCalls.has(id))
     return chunks
   }
 
@@ -178,10 +178,10 @@ class MessageInChunks {
 
   private end(
     event: Extract<ClientEvent, { readonly type: "run_ended" | "tool_submit_required" }>,
-    ofClient: ReadonlySet<string>,
+    clientCalls: ReadonlySet<string>,
     finishReason: "stop" | "tool-calls"
   ): ReadonlyArray<UIMessageChunk> {
-    const chunks = [...this.close(), ...this.answered(ofClient), ...this.notMade()]
+    const chunks = [...this.close(), ...this.answered(clientCalls), ...this.notMade()]
     for (const call of this.calls)
       chunks.push(...(this.approvals.has(call.id) ? approvalChunks(call) : [inputChunk(call)]))
     this.calls = []

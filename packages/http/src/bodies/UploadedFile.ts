@@ -93,15 +93,15 @@ export const problemsOfFiles = (
   fields: FileFields
 ): ReadonlyArray<ValidationError> =>
   Object.entries(fields).flatMap(([field, { many }]) => {
-    const ofField = files.filter((file) => file.field === field)
-    const single = ofField.flatMap((file, index) => {
+    const filesInField = files.filter((file) => file.field === field)
+    const single = filesInField.flatMap((file, index) => {
       const found = fileProblem(file)
       return found === null ? [] : [{ loc: ["body", field, ...(many ? [index] : [])], ...found }]
     })
     return [
       ...single,
       ...(isRecord(values) && field in values ? [{ loc: ["body", field], ...noFile }] : []),
-      ...(!many && ofField.length > 1 ? [{ loc: ["body", field], ...tooMany }] : [])
+      ...(!many && filesInField.length > 1 ? [{ loc: ["body", field], ...tooMany }] : [])
     ]
   })
 

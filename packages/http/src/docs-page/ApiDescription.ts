@@ -208,13 +208,13 @@ export const schemaOfWings = (wings: ReadonlyArray<Wing>) => {
 export const withWings = (document: JsonRecord): JsonRecord => {
   const components = recordOrEmpty(document["components"])
   const { [identifier]: added, ...ours } = recordOrEmpty(components["schemas"])
-  const { bodies, events, replies } = propertiesOf(added)
+  const { bodies, events, replies } = readProperties(added)
   const schemas = rewrite({ ...ours, StreamEvent: events }, (record) => {
-    const properties = propertiesOf(record)
+    const properties = readProperties(record)
     const more = "memory_pro" in properties ? bodies : "citations_dropped" in properties ? replies : null
-    return more === null ? record : { ...record, properties: { ...propertiesOf(more), ...properties } }
+    return more === null ? record : { ...record, properties: { ...readProperties(more), ...properties } }
   })
   return { ...document, components: { ...components, schemas } }
 }
 
-const propertiesOf = (schema: unknown): JsonRecord => recordOrEmpty(recordOrEmpty(schema)["properties"])
+const readProperties = (schema: unknown): JsonRecord => recordOrEmpty(recordOrEmpty(schema)["properties"])

@@ -58,8 +58,8 @@ export const docsPageWith = (links: ReadonlyArray<DocsLink>): DocsPage =>
     const route = HttpApiScalar.layer(shortened(api), { path: "/", scalar })
     yield* Layer.build(Layer.fresh(Layer.provide(route, Layer.succeed(HttpRouter.HttpRouter, router))))
     const request = HttpServerRequest.fromWeb(new Request("http://localhost/"))
-    const answer = Effect.provideService(router.asHttpEffect(), HttpServerRequest.HttpServerRequest, request)
-    const { body } = yield* Effect.orDie(answer)
+    const response = Effect.provideService(router.asHttpEffect(), HttpServerRequest.HttpServerRequest, request)
+    const { body } = yield* Effect.orDie(response)
     const read = body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
     const html = read
       .replace("<html>", '<html lang="en">')

@@ -48,7 +48,7 @@ const whenBuilt = ({ secondsToRetry, whenNeeded }: Apps): Serve => {
 /** The most services that a request adds before Effect copies all of them for it. Its default is eight. */
 const mostOfRequest = 24
 
-const serving = ({ answer, services: given }: App): Serve => {
+const serving = ({ response: routed, services: given }: App): Serve => {
   // A scheduler that the host has chosen stays.
   const isChosen = Context.get(given, Scheduler) !== Context.get(Context.empty(), Scheduler)
   const all = isChosen ? given : Context.add(given, Scheduler, loopTurns())
@@ -56,7 +56,7 @@ const serving = ({ answer, services: given }: App): Serve => {
   // Many requests may come in one turn of the event loop: their work takes turns from the beginning.
   const answered = Effect.andThen(
     Effect.yieldNow,
-    HttpEffect.toHandled(answer, (request, response) =>
+    HttpEffect.toHandled(routed, (request, response) =>
       request instanceof NodeRequest ? write(response, request.response, request.method === "HEAD") : Effect.void
     )
   )

@@ -31,10 +31,10 @@ export const toNodeHandler =
     endHalfSent(message, response, bodyTimeout)
     if (isRoundabout(message)) notFound(response)
     else if (isBodyTaken(message)) refuse(response, 500, bodyTaken)
-    else void answer(handler, message, response)
+    else void respond(handler, message, response)
   }
 
-const answer = async (handler: Handler, message: HostedMessage, response: ServerResponse): Promise<void> => {
+const respond = async (handler: Handler, message: HostedMessage, response: ServerResponse): Promise<void> => {
   const gone = new AbortController()
   response.once("close", () => {
     if (!response.writableFinished) gone.abort()

@@ -186,7 +186,7 @@ const statusOfReply = {
   IN_PROGRESS: "in_progress"
 } as const
 
-export const ofReply = (beginning: Beginning, reply: TurnReply): ResponseParts => ({
+export const repliedParts = (beginning: Beginning, reply: TurnReply): ResponseParts => ({
   ...begun(
     beginning,
     `${reply.provider}/${reply.model}`,
@@ -226,7 +226,7 @@ export const toolsIn = ({ plan }: Pick<Run, "plan">): ReadonlyArray<ToolDefiniti
 const isJsonObject = Schema.is(Schema.JsonObject)
 
 /** The stored response, made of the answers of its run. Null while nothing of its leg is stored. */
-export const ofStored = (
+export const storedParts = (
   ids: ResponseIds,
   run: Run,
   asked: Asked,
