@@ -1,30 +1,12 @@
 /** Run (a): persisted turns without streaming, warm and cold. Run (b): streamed turns of 200 deltas, their log stored. */
-import { hammer, hammerTimes } from "../Load.ts"
+import { hammerTimes } from "../Load.ts"
 import { inTurns } from "../Figures.ts"
 import { compare, compared, type Effort, type Measured, medians, once, type Rounds } from "../Measure.ts"
 import type { Row } from "../Report.ts"
-import { historySize, type Side, stop, type Store, type Turn } from "../Side.ts"
+import { historySize, type Side, stop, type Store } from "../Side.ts"
+import { plain, streamed, threadsFor, turnsOn } from "../ThreadTurns.ts"
 import type { Prompts } from "../Upstream.ts"
 import type { Sides, World } from "../World.ts"
-
-export const threadsFor = (side: Side, count: number): Promise<ReadonlyArray<string>> =>
-  Promise.all(Array.from({ length: count }, () => side.thread(historySize)))
-
-export const plain: Turn = { model: "burst-20", stream: false }
-export const streamed: Turn = { model: "burst-200", stream: true }
-
-/** Runs turns before the measurement, because V8 has not compiled the code of a new server yet. */
-export const warmUp = async (side: Side, millis: number): Promise<void> => {
-  for (const turn of [plain, streamed]) {
-    const { work } = await turnsOn(side, 16, turn)
-    await hammer(16, millis / 2, work)
-  }
-}
-
-export const turnsOn = async (side: Side, concurrency: number, turn: Turn) => {
-  const threads = await threadsFor(side, concurrency)
-  return { side, work: (worker: number) => side.turn(threads[worker] ?? "", turn) }
-}
 
 export const plainTurns = async (
   store: Store,
