@@ -7,7 +7,7 @@ import { memories } from "./runs/Memories.ts"
 import { recallInTurns } from "./runs/Recall.ts"
 import { search } from "./runs/Search.ts"
 import { smallPool } from "./runs/SmallPool.ts"
-import { startUp } from "./runs/Start.ts"
+import { embeddedStart, startUp } from "./runs/Start.ts"
 import { realTimeStreams, slowStreams } from "./runs/Streams.ts"
 import { coldTurns, grownMemory, plainTurns, streamedTurns, turnsOnOtherThreads } from "./runs/Turns.ts"
 import { voice } from "./runs/Voice.ts"
@@ -187,13 +187,13 @@ export const runs: ReadonlyArray<Run> = [
     quick: onPostgres,
     measure: async (world, store) => {
       const rounds = world.isQuick ? 2 : 5
-      const baseline = store === "postgres" ? () => world.startBaseline("baseline") : null
       const published = (env: Env) => world.startKernel(store, "start", env)
-      const rows = await startUp(store, { kernel: published, baseline }, rounds)
-      if (store !== "postgres") return rows
+      if (store === "pglite") return embeddedStart(published, rounds)
+      const baseline = () => world.startBaseline("baseline")
+      const rows = await startUp({ kernel: published, baseline }, rounds)
       const bundled = (env: Env) => world.startBundledKernel(store, "start", env)
-      const ofBundle = await startUp(store, { kernel: bundled, baseline }, rounds)
-      return [...rows, ...ofBundle.map((row) => ({ ...row, what: `${row.what}, bundled`, target: null }))]
+      const bundledRows = await startUp({ kernel: bundled, baseline }, rounds)
+      return [...rows, ...bundledRows.map((row) => ({ ...row, what: `${row.what}, bundled`, target: null }))]
     }
   },
   {

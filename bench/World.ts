@@ -3,8 +3,8 @@ import { dropDatabase, emptyDatabase } from "./Databases.ts"
 import { watchDatabase } from "./DatabaseCpu.ts"
 import type { Effort } from "./Measure.ts"
 import { Process } from "./Processes.ts"
-import { warmUp } from "./runs/Turns.ts"
 import { type Env, type Side, startBaseline, startKernel, stop, type Store } from "./Side.ts"
+import { warmUp } from "./ThreadTurns.ts"
 import type { Prompts } from "./Upstream.ts"
 
 /** The kernel, its baseline, and the leanest program. */

@@ -1,5 +1,5 @@
 /** The package table and the room order hold in every source file. Written down in ARCHITECTURE.md#rules. */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, posix } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { circlesIn, foldersOfHttp, judgeImport, packageRules, rooms, wings } from "./rules/ImportRules.ts"
@@ -11,6 +11,15 @@ const declaredBy = (name: string): ReadonlyArray<string> => {
   const manifest = JSON.parse(read(`packages/${name}/package.json`))
   return [manifest.dependencies, manifest.peerDependencies].flatMap((group) => Object.keys(group ?? {}))
 }
+
+/** The files of the repository that each file imports by their paths. */
+const ownImports = (imports: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyMap<string, ReadonlyArray<string>> =>
+  new Map(
+    [...imports].map(([file, names]) => {
+      const own = names.filter((imported) => imported.startsWith("."))
+      return [file, own.map((imported) => posix.join(posix.dirname(file), imported))] as const
+    })
+  )
 
 describe("imports", () => {
   it("are read in every form", () => {
@@ -124,10 +133,10 @@ describe("imports", () => {
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
     assert.includeMembers([...rooms, ...Object.keys(wings)], folders)
-    const ofHttp = readdirSync(join(root, "packages/http/src"), { withFileTypes: true })
+    const httpFolders = readdirSync(join(root, "packages/http/src"), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
-    assert.sameMembers(ofHttp, foldersOfHttp)
+    assert.sameMembers(httpFolders, foldersOfHttp)
   })
 
   it("a circle of files is found, whatever leads into it", () => {
@@ -150,13 +159,23 @@ describe("imports", () => {
         names.flatMap((imported) => judgeImport(file, imported, declared) ?? [])
       )
       assert.deepStrictEqual(faults, [])
-      const files = [...imports].map(([file, names]) => {
-        const own = names.filter((imported) => imported.startsWith("."))
-        return [file, own.map((imported) => posix.join(posix.dirname(file), imported))] as const
-      })
-      assert.deepStrictEqual(circlesIn(new Map(files)), [])
+      assert.deepStrictEqual(circlesIn(ownImports(imports)), [])
       // Hundreds of files, on a machine that may have much else to do.
     },
     60_000
   )
+
+  it("tests, benchmarks, examples and scripts have no circle of files", () => {
+    const folders = [
+      "bench",
+      "examples",
+      "scripts",
+      "test",
+      ...Object.keys(packageRules).map((name) => `packages/${name}/test`)
+    ]
+    const files = folders.filter((folder) => existsSync(join(root, folder))).flatMap(sourceFiles)
+    const written = files.filter((file) => !/\/(?:node_modules|\.next)\//.test(file))
+    assert.include(written, "bench/World.ts")
+    assert.deepStrictEqual(circlesIn(ownImports(new Map(written.map((file) => [file, importsIn(read(file))])))), [])
+  }, 60_000)
 })

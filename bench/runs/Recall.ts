@@ -5,7 +5,7 @@ import { compare, type Effort } from "../Measure.ts"
 import type { Row } from "../Report.ts"
 import { processTarget, type Side } from "../Side.ts"
 import { random, zipfianWord } from "./Random.ts"
-import { threadsFor } from "./Turns.ts"
+import { threadsFor } from "../ThreadTurns.ts"
 
 const concurrency = 16
 

@@ -1,30 +1,12 @@
 /** Run (a): persisted turns without streaming, warm and cold. Run (b): streamed turns of 200 deltas, their log stored. */
-import { hammer, hammerTimes } from "../Load.ts"
+import { hammerTimes } from "../Load.ts"
 import { inTurns } from "../Figures.ts"
-import { compare, compared, type Effort, type Measured, medians, once, type Rounds } from "../Measure.ts"
+import { compare, compared, type Effort, type Job, type Measured, medians, once, type Rounds } from "../Measure.ts"
 import type { Row } from "../Report.ts"
-import { historySize, type Side, stop, type Store, type Turn } from "../Side.ts"
+import { historySize, type Side, stop, type Store } from "../Side.ts"
+import { plain, streamed, threadsFor, turnsOn } from "../ThreadTurns.ts"
 import type { Prompts } from "../Upstream.ts"
 import type { Sides, World } from "../World.ts"
-
-export const threadsFor = (side: Side, count: number): Promise<ReadonlyArray<string>> =>
-  Promise.all(Array.from({ length: count }, () => side.thread(historySize)))
-
-export const plain: Turn = { model: "burst-20", stream: false }
-export const streamed: Turn = { model: "burst-200", stream: true }
-
-/** Runs turns before the measurement, because V8 has not compiled the code of a new server yet. */
-export const warmUp = async (side: Side, millis: number): Promise<void> => {
-  for (const turn of [plain, streamed]) {
-    const { work } = await turnsOn(side, 16, turn)
-    await hammer(16, millis / 2, work)
-  }
-}
-
-export const turnsOn = async (side: Side, concurrency: number, turn: Turn) => {
-  const threads = await threadsFor(side, concurrency)
-  return { side, work: (worker: number) => side.turn(threads[worker] ?? "", turn) }
-}
 
 export const plainTurns = async (
   store: Store,
@@ -142,7 +124,8 @@ export const grownMemory = async (start: ReadonlyArray<() => Promise<Side>>): Pr
 
 /**
  * Each turn on a thread that its process has not answered before. A warm process of the kernel keeps the histories of threads that it answered
- * last, and other runs stay on a few threads; here it has to read them. The threads are made by another process of the same kind.
+ * last, and other runs stay on a few threads; here it has to read them. The threads are made by another process of the same kind. The first side
+ * is measured on known threads, too.
  */
 export const turnsOnOtherThreads = async (
   sides: ReadonlyArray<{ readonly side: Side; readonly another: () => Promise<Side> }>,
@@ -159,17 +142,34 @@ export const turnsOnOtherThreads = async (
     await hammerTimes(16, warm, () => side.turn(threads.pop() ?? "", plain))
     prepared.push({ side, threads })
   }
-  const found: Array<Array<Measured>> = sides.map(() => [])
+  const jobs: Array<Job> = prepared.map(({ side, threads }) => ({
+    side,
+    work: () => side.turn(threads.pop() ?? "", plain)
+  }))
+  // The kernel once more, on threads that it knows.
+  for (const { side } of sides.slice(0, 1)) jobs.push(await turnsOn(side, 16, plain))
+  const found: Array<Array<Measured>> = jobs.map(() => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [index, { side, threads }] of inTurns(prepared, round)) {
-      const work = () => side.turn(threads.pop() ?? "", plain)
-      found[index]?.push(await once({ side, work }, 16, databaseCpu, (job) => hammerTimes(16, turns, job)))
+    for (const [index, job] of inTurns(jobs, round)) {
+      found[index]?.push(await once(job, 16, databaseCpu, (work) => hammerTimes(16, turns, work)))
     }
   }
-  const [ours, theirs] = found.map(medians)
-  if (ours === undefined || theirs === undefined) return []
+  const [ours, theirs, known] = found.map(medians)
+  if (ours === undefined || theirs === undefined || known === undefined) return []
   const what = "plain turns, each on a thread that the process has not answered, 16 at once"
-  return rows("postgres", what, [ours, theirs, undefined], { perSecond: null, cpuMillis: null, databaseMillis: null })
+  const noBounds = { perSecond: null, cpuMillis: null, databaseMillis: null }
+  const againstKnown = (unit: string, key: keyof Measured): Row => ({
+    store: "postgres",
+    what: "the same of the kernel, against its turns on threads that it has answered",
+    unit,
+    ...compared(ours, known, key),
+    target: { of: "ratio", sense: "at most", bound: 1.15 }
+  })
+  return [
+    ...rows("postgres", what, [ours, theirs, undefined], noBounds),
+    againstKnown("CPU ms/turn", "cpuMillis"),
+    againstKnown("database CPU ms/turn", "databaseMillis")
+  ]
 }
 
 export const streamedTurns = async (

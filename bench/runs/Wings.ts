@@ -5,7 +5,7 @@
 import { compare, compared, type Effort } from "../Measure.ts"
 import type { Row } from "../Report.ts"
 import type { Side } from "../Side.ts"
-import { plain, streamed, turnsOn } from "./Turns.ts"
+import { plain, streamed, turnsOn } from "../ThreadTurns.ts"
 
 const allowed = 1.05
 

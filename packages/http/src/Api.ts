@@ -42,7 +42,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(WebhooksApi)
   .add(EvalsApi)
   .add(ServiceApi)
-  // The last one is the outermost: who asks, how often, and only then what.
+  // The last one is the outermost: first who asks, then how often, and only then what is asked.
   .middleware(Validation)
   .middleware(RateLimit)
   .middleware(Authorization)

@@ -1,6 +1,6 @@
 /**
  * What `webHandler` runs: the routes as one effect, and the kernel's services. The handler of web requests and the handler of Node's
- * messages are both made from it. Headers and answers that both send stand here.
+ * messages are both made from this effect. Headers and answers that both handlers send stand here.
  */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 
 export interface App {
-  readonly answer: Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
+  readonly response: Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
   readonly services: Context.Context<never>
 }
 

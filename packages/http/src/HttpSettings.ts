@@ -38,7 +38,10 @@ export interface Bounds {
 export interface HttpSettings extends Bounds, AuthenticationSettings {
   /** A stream without events for so long gets a comment line, so that proxies keep the connection open. */
   readonly heartbeat: Duration.Input
-  /** Streams of events at once in this process; for one more the answer is 503. An owner may not have more than are still free. */
+  /**
+   * Streams of events at once in this process; for one more the answer is 503. An owner gets a stream only while more are free than this owner
+   * has open.
+   */
   readonly streams: number
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
@@ -48,8 +51,8 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
    */
   readonly publicUrl: string | null | (() => string | null)
   /**
-   * Signs addresses of documents. Null: a random one, so that they are good in this process only. Of several the first signs, and addresses
-   * that any of them has signed are good: without a key, all addresses that it has signed end.
+   * Signs addresses of documents. Null: a random key, so the addresses are valid in this process only. Of several keys the first one
+   * signs, and addresses that any of them has signed are valid. Whoever removes a key ends all addresses that the key has signed.
    */
   readonly signingKey: Redacted.Redacted | ReadonlyArray<Redacted.Redacted> | null
   /** The shortest time for which an address of a document in an answer is valid; the longest is twice this time. */

@@ -19,7 +19,7 @@ import * as Scheduler from "effect/Scheduler"
 
 /** The milliseconds after which the event loop goes on. */
 const longestTurn = 10
-/** The milliseconds after which a fiber lets newer ones of its client go first. */
+/** The milliseconds of work after which newer fibers of the same client go first. */
 const shortWork = 20
 
 interface Work {
@@ -29,7 +29,7 @@ interface Work {
 }
 
 interface Client {
-  /** What waits of fibers that have computed for a short time, and of the others. */
+  /** Waiting work of fibers that have computed for a short time, and of all other fibers. */
   short: Array<Work>
   long: Array<Work>
   /** In milliseconds. */
@@ -43,7 +43,7 @@ interface Line {
   next: number
 }
 
-/** What the scheduler has from its process. */
+/** What the scheduler needs from its process. */
 export interface Loop {
   readonly now: () => number
   /** Calls the function after the loop has read what clients have sent. */
@@ -54,9 +54,9 @@ export interface Loop {
 
 export class LoopTurns extends Scheduler.MixedScheduler {
   private readonly loop: Loop
-  /** By name: those with work, and those on whom more was spent than on one who waits. */
+  /** By name: clients with waiting work, and clients on whom more time was spent than on one that waits. */
   private readonly clients = new TransientMap<string, Client>()
-  /** What was spent on the waiting client that got least. Who joins begins here. */
+  /** The time that was spent on the waiting client that got least. A client that joins begins with this time. */
   private floor = 0
   private isWaiting = false
 
@@ -65,7 +65,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
     this.loop = loop
   }
 
-  /** A fiber makes its dispatcher itself. */
+  /** Each fiber calls this for itself, so the current client is the client of the fiber. */
   override makeDispatcher(): ReturnType<Scheduler.MixedScheduler["makeDispatcher"]> {
     const fiber = { spent: 0 }
     const client = this.loop.currentClient()
@@ -74,7 +74,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
     ).makeDispatcher()
   }
 
-  /** Returns what takes the work back. */
+  /** Returns a function that takes the work back. */
   private add(work: Work, name: string): () => void {
     let client = this.clients.get(name)
     if (client === undefined) {
@@ -97,7 +97,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
   private readonly turn = (): void => {
     this.isWaiting = false
     const lines: Array<Line> = []
-    // What these fibers add waits for the next turn.
+    // Work that is added from here on waits for the next turn.
     for (const client of this.clients.values()) {
       if (isWaiting(client)) lines.push({ client, works: takeAll(client), next: 0 })
     }
@@ -120,7 +120,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
         line.client.spent += now - began
       }
     } finally {
-      // What was not done waits before what was added.
+      // Work that was not done stands before work that was added meanwhile.
       for (const { client, next, works } of lines) {
         for (const work of [...works.slice(next), ...takeAll(client)]) if (!work.isTakenBack) enqueue(client, work)
       }
@@ -129,7 +129,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
     }
   }
 
-  /** Removes clients without waiting work, once the others have used as much time as they have. */
+  /** Removes clients without waiting work, once every waiting client has used as much time as the removed one. */
   private forget(): void {
     this.floor = Infinity
     for (const client of this.clients.values()) {
@@ -149,7 +149,7 @@ const enqueue = (client: Client, work: Work): void => {
   waiting.push(work)
 }
 
-/** All that waits: the short work before the long, but for one of the long. */
+/** All waiting work: the oldest long one, then all short ones, then the other long ones. */
 const takeAll = (client: Client): ReadonlyArray<Work> => {
   const { long, short } = client
   client.short = []

@@ -115,7 +115,7 @@ const otherMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as con
 
 const everythingElse = (wings: ReadonlyArray<Wing>) => {
   const methodsAt = methodsAmong(wings.flatMap(({ endpoints: own }) => own?.reflect ?? []))
-  /** A path that has this method but reached no route holds a value that no route takes: 404. */
+  /** 404 also for a path that exists with this method, if no route took the request: then a value in the path is one that no route takes. */
   const refuse = Effect.map(HttpServerRequest, ({ method, url }) => {
     const path = (inOneSegment(url) ?? url).split("?", 1)[0] ?? ""
     const allowed = methodsAt(path)
@@ -123,7 +123,7 @@ const everythingElse = (wings: ReadonlyArray<Wing>) => {
     if (allowed.includes(method)) return notFound
     return HttpServerResponse.setHeader(errorResponse(405, "Method Not Allowed"), "allow", allowed.join(", "))
   })
-  /** The API is mounted under a path, and was not told so. */
+  /** The answer where the API is mounted under a path, but was given another `basePath` or none. */
   const underOther = (path: string) => {
     const [, first = "", second = ""] = path.split("/")
     const mounts = [`/${first}`, `/${first}/${second}`]
@@ -156,8 +156,8 @@ export const routes = <Source = unknown>(
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
   const { docs: page = true, wings = [] } = options
   const docs = page === false ? Layer.empty : docsRoutes(basePath, page, wings)
-  const ofWings = wings.flatMap(({ endpoints: own }) => (own === undefined ? [] : Layer.provide(own.routes, guards)))
-  return Layer.mergeAll(endpoints, socketPath, docs, everythingElse(wings), ...ofWings).pipe(
+  const wingRoutes = wings.flatMap(({ endpoints: own }) => (own === undefined ? [] : Layer.provide(own.routes, guards)))
+  return Layer.mergeAll(endpoints, socketPath, docs, everythingElse(wings), ...wingRoutes).pipe(
     Layer.provide(envelope.layer),
     Layer.provide(Wings.layer(wings, reflectApi)),
     Layer.provide(Links.layer(basePath)),

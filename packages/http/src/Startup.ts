@@ -93,8 +93,8 @@ export class Startup<R, E> {
 }
 
 /**
- * `ManagedRuntime` names its scheduler among the services of a build. Handlers keep these services, and theirs count for a request: then the
- * scheduler that a request brings would be lost at the first handler.
+ * `ManagedRuntime` puts its scheduler among the services of a build. Handlers keep these services, and use them for requests: so the scheduler
+ * that a request brings would be lost at the first handler.
  */
 const withoutScheduler = <R, E>(layer: Layer.Layer<R, E>): Layer.Layer<R, E> =>
   Layer.fromBuild((memoMap, scope) =>
@@ -115,7 +115,7 @@ const firstStackLine = (error: unknown): string => {
   return start === -1 ? "" : stack.slice(start)
 }
 
-/** The error, its cause, the cause of that, and so on. A cycle ends it. */
+/** The error, its cause, the cause of that cause, and so on. The list ends where a cycle begins. */
 const errorAndCauses = (error: unknown): ReadonlyArray<unknown> => {
   const found = new Set<unknown>()
   for (let each = error; each !== undefined && each !== null && !found.has(each);) {

@@ -34,7 +34,7 @@ export interface WebHandler {
   readonly handler: (request: Request) => Promise<Response>
   /** The same for Node's messages: `createServer(ai.node)`, `app.use("/ai", ai.node)`. */
   readonly node: NodeHandler
-  /** Builds the kernel if that has not begun; resolves when it is built, and fails with what kept it from that. */
+  /** Builds the kernel if no request has begun to. Resolves when the kernel is built, and fails with the reason why it could not be built. */
   readonly ready: () => Promise<void>
   /** From now on, a new turn is answered with 503. Resolves when all running turns have settled. Requests that only read are still answered. */
   readonly drain: () => Promise<void>
@@ -50,7 +50,7 @@ export const webHandler = <E = never, Source = unknown>({
   kernel,
   ...options
 }: WebHandlerOptions<E, Source>): WebHandler => {
-  // Merged, so that requests run with the kernel's logger, tracer and clock too, and share their deadlines.
+  // Merged, so that requests run with the kernel's logger, tracer and clock too, and all requests share one set of deadlines.
   const app = Layer.merge(routes(options), unknownMethods).pipe(
     Layer.provideMerge([kernel, Deadlines.layer]),
     Layer.provideMerge(router)
@@ -63,9 +63,9 @@ export const webHandler = <E = never, Source = unknown>({
     const services = await (await startup.whenNeeded()).context()
     if (open !== null) return open
     if (isDraining) await Effect.runPromiseWith(services)(drainTurns)
-    const answer = Context.get(services, HttpRouter.HttpRouter).asHttpEffect()
-    const web = HttpEffect.toWebHandlerWith<never, HttpServerRequest | Scope.Scope>(services)(answer)
-    open ??= { answer, services, web }
+    const response = Context.get(services, HttpRouter.HttpRouter).asHttpEffect()
+    const web = HttpEffect.toWebHandlerWith<never, HttpServerRequest | Scope.Scope>(services)(response)
+    open ??= { response, services, web }
     return open
   }
   const handler: Handler = (request) => {

@@ -157,13 +157,13 @@ describe("what a host's wing shows, with its schemas", () => {
     }
     for (const { MoodSince, StreamEvent } of [openApi, asyncApi]) {
       assert.deepStrictEqual(MoodSince.properties, { year: { type: "integer" } })
-      const eventOf = (type: string) =>
+      const findEvent = (type: string) =>
         StreamEvent.anyOf.find(
           (each: { readonly properties: { readonly type: { readonly enum: ReadonlyArray<string> } } }) =>
             each.properties.type.enum[0] === type
         )
-      assert.containsAllKeys(eventOf("run_ended").properties, ["mood", "since", "content"])
-      const told = eventOf("mood_set")
+      assert.containsAllKeys(findEvent("run_ended").properties, ["mood", "since", "content"])
+      const told = findEvent("mood_set")
       assert.containsAllKeys(told.properties, ["mood", "since", "sequence"])
       assert.sameMembers(told.required, ["type", "thread_id", "assistant_id", "run_id", "sequence"])
     }

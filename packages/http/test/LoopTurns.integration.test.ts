@@ -71,7 +71,7 @@ const serve = async (services: Context.Context<never>, work: typeof stepByStep |
       useProcessor()
     })
   const answer = Effect.as(work(step), HttpServerResponse.text("done"))
-  const app = { answer, services }
+  const app = { response: answer, services }
   const server = await listen(
     nodeHandler({ whenNeeded: () => Promise.resolve(app), secondsToRetry: () => 1, bodyTimeout: 10_000 })
   )

@@ -18,7 +18,7 @@ import { listen, portIn, type Running, talk } from "./Sockets.ts"
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
 
 const serve = (answer: Answer): Promise<Running> => {
-  const app = { answer, services: Context.empty() }
+  const app = { response: answer, services: Context.empty() }
   return listen(nodeHandler({ whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 }))
 }
 
@@ -159,7 +159,7 @@ describe("an answer", () => {
     const groups = pieces.map((piece) => [textPiece(piece), textPiece("\n")])
     const whole = pieces.map((piece) => `${piece}\n`).join("")
     const app = {
-      answer: Effect.sync(() => respondWithTexts(groups, { contentType: "text/plain" })),
+      response: Effect.sync(() => respondWithTexts(groups, { contentType: "text/plain" })),
       services: Context.empty()
     }
     const handle = nodeHandler({ whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 })

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { spokenTurn } from "../src/page/lib/spoken.ts"
 import { makeChart, makeLanes, shareAt } from "../src/page/lib/waterfall.ts"
-import { emptyAnswer, storedAnswer, turnId } from "../src/page/state/answer.ts"
+import { emptyAnswer, storedAnswer, turnId } from "../src/page/lib/answer.ts"
 import type { StoredMessage } from "../src/page/wire.ts"
 
 const message = (patch: Partial<StoredMessage>): StoredMessage => ({

@@ -20,7 +20,7 @@ export interface Connection {
   readonly query: URLSearchParams
   /** The models of all vendors. */
   readonly models: ReadonlyArray<ModelInfo>
-  readonly urlOf: UrlOf | undefined
+  readonly documentUrl: UrlOf | undefined
   /** Whether a complete frame may be sent as a string of its bytes, marked as audio. */
   readonly takesFrames: () => boolean
   /** A piece of audio is given as bytes, or as a complete frame if `takesFrames` says so. An interruption discards the audio that waits. */

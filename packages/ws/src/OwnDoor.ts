@@ -9,7 +9,7 @@ import { makeAudioWriter, readText, writeEvent } from "./Wire.ts"
  */
 const tinyPiece = 128
 
-const ownWire = ({ receive, send, takesFrames, urlOf }: Connection): SessionWire => {
+const ownWire = ({ receive, send, takesFrames, documentUrl }: Connection): SessionWire => {
   let isFirst = true
   let pieces: Array<Buffer> = []
   let writeAudio: ReturnType<typeof makeAudioWriter> | null = null
@@ -45,7 +45,8 @@ const ownWire = ({ receive, send, takesFrames, urlOf }: Connection): SessionWire
       pieces.push(bytes)
     },
     event: (event) => {
-      if (event._tag !== "ApprovalNeeded" && event._tag !== "SessionChanged") send(writeEvent(event, urlOf), false)
+      if (event._tag !== "ApprovalNeeded" && event._tag !== "SessionChanged")
+        send(writeEvent(event, documentUrl), false)
     },
     audio: (itemId, base64, format) => {
       writeAudio ??= makeAudioWriter(format, takesFrames())

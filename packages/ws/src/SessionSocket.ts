@@ -57,7 +57,7 @@ export interface Surroundings {
   readonly door: FrontDoor
   readonly query: URLSearchParams
   readonly models: ReadonlyArray<ModelInfo>
-  readonly urlOf: UrlOf | undefined
+  readonly documentUrl: UrlOf | undefined
   /** Called when the session has begun, and when the socket is closed. */
   readonly onBegin: () => void
 }
@@ -66,7 +66,7 @@ export interface Surroundings {
 export const sessionSocket = (
   socket: WebSocket,
   connection: Duplex,
-  { door, models, onBegin, query, urlOf }: Surroundings
+  { door, models, onBegin, query, documentUrl }: Surroundings
 ): ClientSocket => {
   let receive: (input: ClientInput) => void = () => {}
   let isClosing = false
@@ -90,7 +90,7 @@ export const sessionSocket = (
   const wire = door.wire({
     query,
     models,
-    urlOf,
+    documentUrl,
     takesFrames: () => takesFrames(socket),
     send: outbox.send,
     receive: (input) => receive(input),

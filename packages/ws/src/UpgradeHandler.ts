@@ -115,7 +115,7 @@ const upgradeHandler = (
   serve: (socket: ClientSocket, request: IncomingMessage, proof: Proof, onKnown: () => void) => void,
   options: UpgradeOptions,
   models: ReadonlyArray<ModelInfo>,
-  urlOf?: UrlOf
+  documentUrl?: UrlOf
 ): UpgradeHandler => {
   const { origins } = options
   const doors = doorsByPath(options)
@@ -164,7 +164,7 @@ const upgradeHandler = (
           known()
           client.terminate()
         })
-        const around = { door, query: parameters, models, urlOf, onBegin: known }
+        const around = { door, query: parameters, models, documentUrl, onBegin: known }
         serve(sessionSocket(client, socket, around), request, proof, known)
       })
     }
@@ -187,7 +187,7 @@ class PendingSockets {
   private readonly options: UpgradeOptions
   private readonly grace: number
   /** By address, oldest first. */
-  private readonly ofAddress = new Map<string, Set<Pending>>()
+  private readonly byAddress = new Map<string, Set<Pending>>()
   private count = 0
 
   constructor(options: UpgradeOptions) {
@@ -199,7 +199,7 @@ class PendingSockets {
   makeRoomFor(request: IncomingMessage): boolean {
     const { maxPending = 1000, maxPendingOfAddress = 100 } = this.options
     if (maxPending < 1) return false
-    const own = this.ofAddress.get(clientAddressFrom(request, this.options))
+    const own = this.byAddress.get(clientAddressFrom(request, this.options))
     if ((own?.size ?? 0) < maxPendingOfAddress) return true
     const [oldest] = own ?? []
     if (oldest === undefined || performance.now() - oldest.since < this.grace) return false
@@ -212,20 +212,20 @@ class PendingSockets {
     const { maxPending = 1000 } = this.options
     if (this.count >= maxPending) this.dropOne()
     const address = clientAddressFrom(request, this.options)
-    const own = this.ofAddress.get(address) ?? new Set()
+    const own = this.byAddress.get(address) ?? new Set()
     const pending = { drop, since: performance.now() }
-    this.ofAddress.set(address, own.add(pending))
+    this.byAddress.set(address, own.add(pending))
     this.count++
     return () => {
       if (!own.delete(pending)) return
       this.count--
-      if (own.size === 0) this.ofAddress.delete(address)
+      if (own.size === 0) this.byAddress.delete(address)
     }
   }
 
   private dropOne(): void {
     let most: ReadonlySet<Pending> = new Set()
-    for (const own of this.ofAddress.values()) if (own.size > most.size) most = own
+    for (const own of this.byAddress.values()) if (own.size > most.size) most = own
     for (const { drop } of most) return drop()
   }
 }

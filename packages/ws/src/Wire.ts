@@ -139,25 +139,25 @@ type VendorMessage = Extract<ServiceEvent, { readonly _tag: "ProviderEvent" }>
 type Told = Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" | "ApprovalNeeded" | "SessionChanged" }>
 
 /** Encodes an event as a text frame. */
-export const writeEvent = (event: Told | VendorMessage, urlOf: UrlOf = contentPath): string =>
+export const writeEvent = (event: Told | VendorMessage, documentUrl: UrlOf = contentPath): string =>
   event._tag === "ProviderEvent"
     ? `{"type":"provider.event","event":${event.json}}`
-    : JSON.stringify(toWire(event, urlOf))
+    : JSON.stringify(toWire(event, documentUrl))
 
 /** Encodes generated media in the same form as the HTTP API. A value of another form, from a part of the host, is sent unchanged. */
-const mediumToWire = (medium: Schema.JsonObject, urlOf: UrlOf): object =>
+const mediumToWire = (medium: Schema.JsonObject, documentUrl: UrlOf): object =>
   Option.match(readMedium(medium), {
     onNone: () => medium,
     onSome: ({ documentId, mediaType, mimeType, size }) => ({
       document_id: documentId,
-      url: urlOf(documentId),
+      url: documentUrl(documentId),
       media_type: mediaType,
       mime_type: mimeType,
       file_size_bytes: size
     })
   })
 
-const toWire = (event: Told, urlOf: UrlOf): object => {
+const toWire = (event: Told, documentUrl: UrlOf): object => {
   switch (event._tag) {
     case "SessionBegin":
       return {
@@ -194,7 +194,7 @@ const toWire = (event: Told, urlOf: UrlOf): object => {
       return {
         type: "media.generated",
         tool_call_id: event.toolCallId,
-        generated_media: event.media.map((each) => mediumToWire(each, urlOf))
+        generated_media: event.media.map((each) => mediumToWire(each, documentUrl))
       }
     case "ResponseDone":
       return { type: "response.done" }

@@ -41,7 +41,7 @@ describe("the socket of a session", () => {
         door: ownDoor,
         query: new URLSearchParams(),
         models: [],
-        urlOf: undefined,
+        documentUrl: undefined,
         onBegin: () => {}
       })
       let received = 0

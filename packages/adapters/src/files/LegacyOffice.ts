@@ -7,7 +7,10 @@ import { limits } from "./Limits.ts"
 import { damaged, encrypted, Refused, tooLarge } from "./Refused.ts"
 import { oneLine, section } from "./Sections.ts"
 
-/** The stream of the text begins with a mark, the version of the format, and flags. It begins at a multiple of 512 bytes, usually the first. */
+/**
+ * Whether one of the flags of a Word file says that it is encrypted. The stream of the text begins with a mark, the version of the format, and
+ * flags. The stream begins at a multiple of 512 bytes, usually at the first one.
+ */
 const isEncryptedDoc = (bytes: Uint8Array): boolean => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = 512; at + 12 <= bytes.length; at += 512) {

@@ -29,27 +29,29 @@ export const quotaStore = (state: State): typeof QuotaStore.Service =>
       ownedStep((ownerId, now) => {
         const name = JSON.stringify([ownerId, id])
         for (const [known, { endsAt }] of state.holds) if (known === name || endsAt <= now) state.holds.delete(known)
-        const answer = granted(state, ownerId, request, activeRuns(state, ownerId), now)
-        if ("limit" in answer) return { _tag: "OverLimit", refusal: answer } as const
+        const grant = granted(state, ownerId, request, activeRuns(state, ownerId), now)
+        if ("limit" in grant) return { _tag: "OverLimit", refusal: grant } as const
         const endsAt = now + Duration.toMillis(lifetime)
-        state.holds.set(name, { ownerId, assistantId: request.ofAssistant?.id ?? null, amount: answer, endsAt })
-        return answer
+        state.holds.set(name, { ownerId, assistantId: request.ofAssistant?.id ?? null, amount: grant, endsAt })
+        return grant
       }),
     release: (id) => ownedStep((ownerId) => void state.holds.delete(JSON.stringify([ownerId, id]))),
     used: ({ assistantId, assumedPrices, day, requestsPerMinute, turnsPerMinute }) =>
       ownedStep((ownerId, now) => {
         const documents = [...state.documents.values()].filter((row) => row.ownerId === ownerId)
-        const ofDay = [...state.ledger.values()].filter(
+        const dayCharges = [...state.ledger.values()].filter(
           (row) =>
             row.ownerId === ownerId && row.date === day && (assistantId === null || row.assistantId === assistantId)
         )
         return {
           requests: usedRate(state, ownerId, "requests", requestsPerMinute, now),
           turns: usedRate(state, ownerId, "turns", turnsPerMinute, now),
-          inputTokens: sum(ofDay.map(({ usage }) => usage.inputTokens)),
-          outputTokens: sum(ofDay.map(({ usage }) => usage.outputTokens)),
+          inputTokens: sum(dayCharges.map(({ usage }) => usage.inputTokens)),
+          outputTokens: sum(dayCharges.map(({ usage }) => usage.outputTokens)),
           costUsd: sum(
-            ofDay.map(({ purpose, usage }) => countedCost(usage, assumedFor(purpose, assumedPrices ?? freeOfCharge)))
+            dayCharges.map(({ purpose, usage }) =>
+              countedCost(usage, assumedFor(purpose, assumedPrices ?? freeOfCharge))
+            )
           ),
           bytes: sum(documents.map(({ document }) => document.size)),
           documents: documents.length,

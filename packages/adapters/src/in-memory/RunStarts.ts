@@ -176,7 +176,7 @@ const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Be
     expiresAt: 0,
     log: [],
     messages: [],
-    pending: { message, events, place: (thread.queued.at(-1)?.pending?.place ?? 0) + 1 },
+    pending: { message, events, queuePosition: (thread.queued.at(-1)?.pending?.queuePosition ?? 0) + 1 },
     idempotencyKeys: [],
     reserved: null
   }

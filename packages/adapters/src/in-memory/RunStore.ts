@@ -135,8 +135,8 @@ const leases = (state: State): Pick<typeof RunStore.Service, "reserve" | "renew"
 })
 
 /** Where a run stands among those of its thread. Queued runs stand behind every message that the thread may ever have. */
-const queuePosition = ({ messages, pending }: RunRow): number =>
-  pending === null ? (messages[0] ?? 0) : queuedFrom + pending.place
+const positionInThread = ({ messages, pending }: RunRow): number =>
+  pending === null ? (messages[0] ?? 0) : queuedFrom + pending.queuePosition
 
 const queuedFrom = 2 ** 40
 
@@ -152,7 +152,7 @@ const reads = (
     ownedStep((ownerId) => {
       const rows = [...(findThread(state, ownerId, threadId)?.runs ?? [])]
         .filter(({ run }) => status === undefined || run.status === status)
-        .map((row) => ({ run: row.run, at: queuePosition(row) }))
+        .map((row) => ({ run: row.run, at: positionInThread(row) }))
         .filter(({ at }) => at < after)
         .toSorted((a, b) => b.at - a.at)
       const page = rows.slice(0, limit)

@@ -112,7 +112,11 @@ export interface RunRow {
   /** The sequences of the run's messages in its thread, the user's message first. */
   readonly messages: Array<number>
   /** The message and events of a queued run, which are stored when the run starts or is settled. */
-  pending: { readonly message: NewMessage; readonly events: ReadonlyArray<LogEvent>; readonly place: number } | null
+  pending: {
+    readonly message: NewMessage
+    readonly events: ReadonlyArray<LogEvent>
+    readonly queuePosition: number
+  } | null
   /** The run's entries in `State.repeated`. */
   readonly idempotencyKeys: Array<string>
   /** What the run has reserved of its owner's limits while it is active; null: it was admitted without limits. */

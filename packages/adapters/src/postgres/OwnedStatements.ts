@@ -28,10 +28,10 @@ export const ownedStatements = (database: Database, store: string, query = datab
   const call = <A>(operation: string, name: string, args: Arguments) =>
     Principal.use(({ ownerId }) => {
       const all = { owner: toText(ownerId), ...args }
-      const statement = `select ${callText(database, name, all)} as answer`
+      const statement = `select ${callText(database, name, all)} as result`
       return Effect.map(
-        query<{ readonly answer: A | null }>(`${store}.${operation}`, statement, Object.values(all)),
-        ([row]) => row?.answer ?? null
+        query<{ readonly result: A | null }>(`${store}.${operation}`, statement, Object.values(all)),
+        ([row]) => row?.result ?? null
       )
     })
 

@@ -67,7 +67,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     })
 
   /** Runs a statement on a draft. Returns whether the draft existed. */
-  const ofDraft = (operation: string, statement: string, id: AssistantId) =>
+  const changesDraft = (operation: string, statement: string, id: AssistantId) =>
     own.finds(operation, `${statement} where id = $2 and owner = $1 and draft returning 1 as found`, [knownId(id)])
 
   return AssistantStore.of({
@@ -75,9 +75,9 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
 
     insertDraft: (assistant) => insert("AssistantStore.insertDraft", assistant, [["draft", true]]),
 
-    publish: (id) => ofDraft("publish", `update ${schema}.assistants set draft = false`, id),
+    publish: (id) => changesDraft("publish", `update ${schema}.assistants set draft = false`, id),
 
-    discard: (id) => ofDraft("discard", `delete from ${schema}.assistants`, id),
+    discard: (id) => changesDraft("discard", `delete from ${schema}.assistants`, id),
 
     get: (id) =>
       briefly.first(

@@ -62,8 +62,8 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
     args: Arguments
   ): Effect.Effect<A | null, StoreUnavailable> =>
     Effect.map(
-      query<{ readonly answer: A }>(operation, `select ${call(database, name, args)} as answer`, Object.values(args)),
-      ([row]) => row?.answer ?? null
+      query<{ readonly result: A }>(operation, `select ${call(database, name, args)} as result`, Object.values(args)),
+      ([row]) => row?.result ?? null
     )
 
   /** Deletes until the database says that nothing is left. Other fibers run in between, also with an embedded database, which answers at once. */

@@ -200,7 +200,7 @@ const reads = (database: Database): Reads => {
     list: (threadId, { after = null, limit, status = null }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<RunRow & { readonly place: number }>("RunStore.list", listStatement(schema), [
+          query<RunRow & { readonly ordinal: number }>("RunStore.list", listStatement(schema), [
             knownId(threadId),
             toText(ownerId),
             status,
@@ -214,9 +214,9 @@ const reads = (database: Database): Reads => {
     waiting: ({ after = null, limit }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<RunRow & { readonly place: number }>(
+          query<RunRow & { readonly ordinal: number }>(
             "RunStore.waiting",
-            `select r.ordinal::double precision as place, ${runColumns} from ${schema}.runs r
+            `select r.ordinal::double precision as ordinal, ${runColumns} from ${schema}.runs r
              where r.owner = $1 and r.waits and ($2::bigint is null or r.ordinal < $2::bigint) order by r.ordinal desc limit $3`,
             [toText(ownerId), after, limit + 1]
           ),
@@ -250,9 +250,9 @@ const reads = (database: Database): Reads => {
 }
 
 /** One row more than the page has tells that there is another page. */
-const toPage = (rows: ReadonlyArray<RunRow & { readonly place: number }>, limit: number) => {
+const toPage = (rows: ReadonlyArray<RunRow & { readonly ordinal: number }>, limit: number) => {
   const page = rows.slice(0, limit)
-  return { runs: page.map(decodeRun), next: rows.length > limit ? (page.at(-1)?.place ?? null) : null }
+  return { runs: page.map(decodeRun), next: rows.length > limit ? (page.at(-1)?.ordinal ?? null) : null }
 }
 
 /**
@@ -261,7 +261,7 @@ const toPage = (rows: ReadonlyArray<RunRow & { readonly place: number }>, limit:
  * that the thread may ever have.
  */
 const listStatement = (schema: string): string => {
-  const found = (place: string, condition: string) => `select (${place})::double precision as place, ${runColumns}
+  const found = (ordinal: string, condition: string) => `select (${ordinal})::double precision as ordinal, ${runColumns}
     from ${schema}.messages m cross join lateral (
       select * from ${schema}.runs r where r.id = m.run_id and r.owner = $2 and r.user_message_id = m.id offset 0
     ) r
@@ -271,7 +271,7 @@ const listStatement = (schema: string): string => {
     (${found(`${2 ** 40} - m.sequence`, `m.sequence < 0 and ($4::bigint is null or ${2 ** 40} - m.sequence < $4::bigint)`)})
     union all
     (${found("m.sequence", "m.sequence > 0 and ($4::bigint is null or m.sequence < $4::bigint)")} order by m.sequence desc limit $5)
-  ) page order by place desc limit $5`
+  ) page order by ordinal desc limit $5`
 }
 
 /** Looked up one by one: a join may be planned, while a table is small, to read all messages. */

@@ -64,7 +64,7 @@ export class StatementScheduler {
   /** The average duration of a short statement, in milliseconds. New durations count one part in 32. */
   private averageDuration = 1
   private closed = false
-  private isPlacing = false
+  private isAssigning = false
 
   constructor(settings: SchedulerSettings) {
     this.settings = settings
@@ -83,8 +83,8 @@ export class StatementScheduler {
       const queue = this.waitingQueue(job)
       queue.push(job)
       // Under load, statements of one turn of the event loop are collected and written together. Otherwise that would only add delay.
-      if (this.jobs.size <= this.settings.capacity) this.place(queue)
-      else this.placeTogether()
+      if (this.jobs.size <= this.settings.capacity) this.assignJobs(queue)
+      else this.assignTogether()
       return Effect.suspend(() => this.interrupt(job))
     })
   }
@@ -118,17 +118,17 @@ export class StatementScheduler {
     return taken
   }
 
-  /** Places all waiting statements at the end of this turn of the event loop, so that they are written to the socket together. */
-  private placeTogether(): void {
-    if (this.isPlacing) return
-    this.isPlacing = true
+  /** Gives all waiting statements to sessions at the end of this turn of the event loop, so that they are written to the socket together. */
+  private assignTogether(): void {
+    if (this.isAssigning) return
+    this.isAssigning = true
     setImmediate(() => {
-      this.isPlacing = false
-      this.placeAll()
+      this.isAssigning = false
+      this.assignAllJobs()
     })
   }
 
-  private place(queue: OwnersInTurn<Job>): void {
+  private assignJobs(queue: OwnersInTurn<Job>): void {
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
       const session = this.sessionFor(job)
       if (session?.connection === undefined) return queue.unshift(job)
@@ -136,9 +136,9 @@ export class StatementScheduler {
     }
   }
 
-  private placeAll(): void {
-    this.place(this.waiting.shared)
-    this.place(this.waiting.exclusive)
+  private assignAllJobs(): void {
+    this.assignJobs(this.waiting.shared)
+    this.assignJobs(this.waiting.exclusive)
   }
 
   /**
@@ -195,7 +195,7 @@ export class StatementScheduler {
       Effect.callback<void>((release) => {
         session.opened(connection, () => release(Effect.void), this.now())
         if (this.closed) session.close()
-        else this.placeTogether()
+        else this.assignTogether()
       })
     )
     this.settings.fork(held).addObserver((exit) => this.onClosed(session, exit))
@@ -204,7 +204,7 @@ export class StatementScheduler {
   /** If the only session could not be opened, all waiting statements fail with the same error. */
   private onClosed(session: Session, exit: Exit.Exit<void, SqlError>): void {
     remove(this.sessions, session)
-    if (session.connection !== undefined) this.placeAll()
+    if (session.connection !== undefined) this.assignAllJobs()
     else if (this.sessions.length === 0 && Exit.isFailure(exit)) {
       for (const job of this.takeWaiting()) this.finish(job, Exit.failCause(exit.cause))
     }
@@ -224,7 +224,7 @@ export class StatementScheduler {
     else this.onResult(session, job, exit)
   }
 
-  /** The connection was lost before the statement was sent. The job returns to the head of its queue, which `place` is working through. */
+  /** The connection was lost before the statement was sent. The job returns to the head of its queue, which `assignJobs` is working through. */
   private startElsewhere(session: Session, job: Job): void {
     job.session = undefined
     job.fiber = undefined
@@ -239,7 +239,7 @@ export class StatementScheduler {
     const taken = session.end(this.now(), job.exclusive)
     if (!job.exclusive) this.averageDuration += (Math.min(taken, waitLimit) - this.averageDuration) / 32
     this.finish(job, Exit.isSuccess(exit) ? Exit.succeed(exit.value.rows) : Exit.failCause(exit.cause))
-    this.placeAll()
+    this.assignAllJobs()
   }
 
   private finish(job: Job, rows: Effect.Effect<Rows, SqlError>): void {

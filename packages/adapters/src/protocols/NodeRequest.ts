@@ -86,7 +86,7 @@ const watchConnections = (): void => {
 }
 
 /** What a client reports when the server has closed a connection. */
-const ofGoneConnection: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"])
+const goneCodes: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"])
 
 // ------ one request
 
@@ -212,7 +212,7 @@ class NodeExchange implements Exchange, DispatchHandler {
   private sendAgain(error: unknown): boolean {
     const { bytesBefore, request, socket } = this
     if (this.isSecondTry || request === null || socket === null || this.state !== "open") return false
-    const isGone = ofGoneConnection.has(Object(error).code)
+    const isGone = goneCodes.has(Object(error).code)
     if (!isGone || bytesBefore === 0 || socket.bytesRead !== bytesBefore) return false
     this.isSecondTry = true
     this.socket = null

@@ -203,12 +203,12 @@ const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): WireMessage =
   if (answer.toolCalls.length === 0 && answer.providerData === null)
     return { role: "assistant", content: answer.content }
   const replay = replayedFields(answer, request)
-  const ofCalls = record(replay.calls)
+  const keptByCall = record(replay.calls)
   const calls = answer.toolCalls.map((call): WireCall => ({
     id: call.id,
     type: "function",
     function: { name: call.name, arguments: areArguments(call.arguments) ? call.arguments : "{}" },
-    ...record(lookUp(ofCalls, call.id))
+    ...record(lookUp(keptByCall, call.id))
   }))
   return {
     role: "assistant",

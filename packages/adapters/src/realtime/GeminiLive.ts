@@ -364,11 +364,11 @@ export const makeGeminiMapping = (
     if (text === "") return
     // A transcript after the end of a turn still belongs to that turn, until the model begins a new one.
     const isLate = turn === null && lastTurn !== null
-    const ofTurn = turn ?? lastTurn ?? openTurn()
-    if (played.isCut(ofTurn.itemId)) return
-    ofTurn.text += text
-    sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId: ofTurn.itemId, text })
-    if (isLate) sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: ofTurn.itemId, text: ofTurn.text })
+    const ownTurn = turn ?? lastTurn ?? openTurn()
+    if (played.isCut(ownTurn.itemId)) return
+    ownTurn.text += text
+    sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId: ownTurn.itemId, text })
+    if (isLate) sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: ownTurn.itemId, text: ownTurn.text })
   }
 
   const playAudio = (itemId: string, data: string, now: number): void => {

@@ -49,8 +49,8 @@ export type VoiceModels<Prices extends VoicePrices = VoicePrices> = {
 export const modelPrices = <Prices extends VoicePrices>(
   models: VoiceModels<Prices>,
   name: string,
-  ofAll: Prices | undefined
-): Prices | undefined => (Object.hasOwn(models, name) ? models[name]?.prices : undefined) ?? ofAll
+  sharedPrices: Prices | undefined
+): Prices | undefined => (Object.hasOwn(models, name) ? models[name]?.prices : undefined) ?? sharedPrices
 
 export interface VoiceSettings<Prices extends VoicePrices = VoicePrices> extends SocketSettings {
   /** The name of the provider, which a client's first frame contains. */

@@ -9,7 +9,8 @@ import * as Stream from "effect/Stream"
 import { writtenByDifference } from "../../../../test/written.ts"
 import * as FakeVendor from "./FakeVendor.ts"
 import { model, request, requests, toolRounds } from "./Scenarios.ts"
-import { type Vendor, vendors } from "./Vendors.ts"
+import type { Vendor } from "./Vendor.ts"
+import { vendors } from "./Vendors.ts"
 
 const setUp = (vendor: Vendor) =>
   Effect.map(FakeVendor.make, (fake) => {

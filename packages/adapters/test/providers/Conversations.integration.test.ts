@@ -12,7 +12,8 @@ import { InMemory } from "../../src/in-memory/index.ts"
 import * as FakeVendor from "./FakeVendor.ts"
 import type { Said } from "@colloquy/testing/contracts"
 import { model, usage } from "./Scenarios.ts"
-import { type Vendor, vendors } from "./Vendors.ts"
+import type { Vendor } from "./Vendor.ts"
+import { vendors } from "./Vendors.ts"
 
 const timeTool = {
   name: "get_time",

@@ -3,7 +3,7 @@
  * body anywhere, close the connection in the middle, keep a reply back until the test lets it go, and write for as long as somebody
  * reads. It records every request and whether its client went away. It never sleeps: tests wait for what happens.
  *
- * `Vendors.ts` says what each vendor writes on its wire; this file knows HTTP only.
+ * The files in `vendors/` say what each vendor writes on its wire; this file knows HTTP only.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

@@ -12,7 +12,7 @@ import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import { model, usage } from "./Scenarios.ts"
 import { anthropic } from "./vendors/Anthropic.ts"
 import { gemini } from "./vendors/Gemini.ts"
-import type { Vendor } from "./Vendors.ts"
+import type { Vendor } from "./Vendor.ts"
 
 const timeTool = { name: "get_time", parameters: { type: "object" as const, properties: { zone: { type: "string" } } } }
 

@@ -44,11 +44,11 @@ export const calibrateJudges = (
     const key = judgeKey(score)
     if (key === null || judges.has(key)) continue
     const questionSet = Option.match(judgedAnswer(score), { onNone: () => "", onSome: (answer) => answer.questionSet })
-    const ofFeedback = predictions.get(key)
+    const predicted = predictions.get(key)
     judges.set(key, {
       expected: score.expected,
       questionSet,
-      feedback: ofFeedback === undefined ? null : calibrate(ofFeedback),
+      feedback: predicted === undefined ? null : calibrate(predicted),
       outcomes: questionSets.find((set) => set.questionSet === questionSet)?.questions[0] ?? null
     })
   }

@@ -94,13 +94,13 @@ interface Side {
 
 const byCase = (results: ReadonlyArray<CaseResult>): ReadonlyMap<string, Side> => {
   const summaries = new Map(summarizeCases(results).map((summary) => [summary.caseId, summary]))
-  const sides = [...groupResults(results, ({ caseId }) => caseId)].flatMap(([caseId, ofCase]) => {
+  const sides = [...groupResults(results, ({ caseId }) => caseId)].flatMap(([caseId, caseResults]) => {
     const summary = summaries.get(caseId)
     if (summary === undefined) return []
-    const made = ofCase.filter(({ error }) => error === null)
+    const made = caseResults.filter(({ error }) => error === null)
     const side = {
       summary,
-      costUsd: meanOrNull(knownCosts(ofCase)),
+      costUsd: meanOrNull(knownCosts(caseResults)),
       millis: meanOrNull(made.map(({ millis }) => millis))
     }
     return [[caseId, side] as const]

@@ -36,7 +36,7 @@ export interface OnlineDay extends OnlineGroup {
 export const summarizeDays = (scores: ReadonlyArray<OnlineScore>): ReadonlyArray<OnlineDay> =>
   [...groupResults(scores, ({ endedAt }) => endedAt.toISOString().slice(0, 10))]
     .toSorted(([a], [b]) => (a < b ? 1 : -1))
-    .flatMap(([day, ofDay]) => summarizeVersions(ofDay).map((group) => ({ day, ...group })))
+    .flatMap(([day, dayTurns]) => summarizeVersions(dayTurns).map((group) => ({ day, ...group })))
 
 export const summarizeVersions = (scores: ReadonlyArray<OnlineScore>): ReadonlyArray<OnlineGroup> =>
   [...groupResults(scores, ({ assistantId, assistantVersion }) => `${assistantId} ${assistantVersion ?? ""}`).values()]

@@ -74,8 +74,8 @@ export const registerAttempts = Effect.gen(function* () {
 
   const scratchId = Effect.fnUntraced(function* ({ experimentId, mark, number }: typeof Payload.Type, attempt: number) {
     const { ownerId } = yield* Principal
-    const ofMark = mark === undefined ? [] : [mark]
-    return yield* keyedId(ThreadId, ["experiment", ownerId, experimentId, number, attempt, ...ofMark])
+    const markParts = mark === undefined ? [] : [mark]
+    return yield* keyedId(ThreadId, ["experiment", ownerId, experimentId, number, attempt, ...markParts])
   })
 
   /** The threads of this attempt and of those before it that ended with their process. */

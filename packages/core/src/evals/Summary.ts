@@ -96,11 +96,11 @@ const summarizeVariant = (variant: string, results: ReadonlyArray<CaseResult>): 
 }
 
 export const summarizeScorers = (scores: ReadonlyArray<Score>): ReadonlyArray<ScorerSummary> =>
-  [...groupResults(scores, ({ scorer }) => scorer)].map(([scorer, ofScorer]) => ({
+  [...groupResults(scores, ({ scorer }) => scorer)].map(([scorer, scorerScores]) => ({
     scorer,
-    scores: ofScorer.length,
-    passed: ofScorer.filter((score) => score.passed).length,
-    mean: mean(ofScorer.map(({ value }) => value))
+    scores: scorerScores.length,
+    passed: scorerScores.filter((score) => score.passed).length,
+    mean: mean(scorerScores.map(({ value }) => value))
   }))
 
 export const knownCosts = (results: ReadonlyArray<CaseResult>): ReadonlyArray<number> =>
@@ -110,13 +110,13 @@ export const meanOrNull = (values: ReadonlyArray<number>): number | null => (val
 
 /** One for each case, in the order in which they occur. */
 export const summarizeCases = (results: ReadonlyArray<CaseResult>): ReadonlyArray<CaseSummary> =>
-  [...groupResults(results, ({ caseId }) => caseId)].map(([caseId, ofCase]) => ({
+  [...groupResults(results, ({ caseId }) => caseId)].map(([caseId, caseResults]) => ({
     caseId,
-    caseName: ofCase[0]?.caseName ?? caseId,
-    attempts: ofCase.length,
-    passed: ofCase.filter(({ passed }) => passed).length,
-    score: meanOrNull(ofCase.flatMap(({ scores }) => scores.map(({ value }) => value))),
-    reasons: [...new Set(ofCase.flatMap(failureReasons))]
+    caseName: caseResults[0]?.caseName ?? caseId,
+    attempts: caseResults.length,
+    passed: caseResults.filter(({ passed }) => passed).length,
+    score: meanOrNull(caseResults.flatMap(({ scores }) => scores.map(({ value }) => value))),
+    reasons: [...new Set(caseResults.flatMap(failureReasons))]
   }))
 
 export const failureReasons = ({ error, passed, scores }: CaseResult): ReadonlyArray<string> => {

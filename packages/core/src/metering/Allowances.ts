@@ -132,13 +132,13 @@ export class Allowances extends Context.Service<
         })
         const kept = (amount: number, limit: number | null): Allowance => ({ used: amount, limit, resetsAt: null })
         const tomorrow = new Date(Date.parse(day) + Duration.toMillis("1 day"))
-        const ofDay = (amount: number, limit: number | null) => ({ used: amount, limit, resetsAt: tomorrow })
+        const dayAllowance = (amount: number, limit: number | null) => ({ used: amount, limit, resetsAt: tomorrow })
         return {
           requests: rate({ ...used.requests, used: Math.max(used.requests.used - notSent, 0) }, requestsPerMinute),
           turns: rate(used.turns, turnsPerMinute),
-          inputTokens: ofDay(used.inputTokens, tokensPerDay),
-          outputTokens: ofDay(used.outputTokens, tokensPerDay),
-          costUsd: ofDay(used.costUsd, usdPerDay),
+          inputTokens: dayAllowance(used.inputTokens, tokensPerDay),
+          outputTokens: dayAllowance(used.outputTokens, tokensPerDay),
+          costUsd: dayAllowance(used.costUsd, usdPerDay),
           bytes: kept(used.bytes, quota.bytes),
           documents: kept(used.documents, quota.documents),
           memories: kept(used.memories, quota.memories),

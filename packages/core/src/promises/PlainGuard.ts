@@ -104,11 +104,11 @@ const hasText = <Key extends string>(found: unknown, key: Key): found is { reado
 
 const unreadable = (guardName: string, hook: "before" | "after", found: unknown, objects: string) =>
   new TypeError(
-    `The guard "${guardName}" returned ${kindOf(found)} from "${hook}". It may return a text, ${objects}, or nothing: undefined or null.`
+    `The guard "${guardName}" returned ${inWords(found)} from "${hook}". It may return a text, ${objects}, or nothing: undefined or null.`
   )
 
 /** Values of an object are not told, because they may be what somebody said. */
-const kindOf = (found: unknown): string => {
+const inWords = (found: unknown): string => {
   if (typeof found === "number" || typeof found === "boolean") return String(found)
   if (typeof found !== "object" || found === null) return `a ${typeof found}`
   if (Array.isArray(found)) return "a list"

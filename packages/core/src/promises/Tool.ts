@@ -66,13 +66,13 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
       ),
     checkAnswer: (schema, answer) => argumentCheck(schema)(answer),
     run: (args, call) => {
-      const answer = async (owner: string, signal: AbortSignal) => {
+      const result = async (owner: string, signal: AbortSignal) => {
         const checked = await check(args)
         if (checked.issues !== undefined) throw badCall(checked.issues)
         return resultText(await execute(checked.value, { ...plainTurn(call), owner, signal }))
       }
       return Effect.flatMap(Principal, ({ ownerId }) =>
-        Effect.flatten(Effect.promise((signal) => answer(ownerId, signal).then(Effect.succeed, failureForModel)))
+        Effect.flatten(Effect.promise((signal) => result(ownerId, signal).then(Effect.succeed, failureForModel)))
       )
     }
   }

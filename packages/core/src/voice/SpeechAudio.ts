@@ -69,7 +69,7 @@ const mp3Audio = (): SpeechAudio => {
 const sampledAudio = (wish: SpeechFormat, asked: SpeechFormat, sampleRate: number): SpeechAudio => {
   let format: PcmFormat = { sampleRate, channels: 1 }
   let total = 0
-  let ofFile = 0
+  let fileBytes = 0
   let isHeaderSent = wish !== "wav"
   /** The beginning of a WAV file until its samples begin; null afterwards. */
   let head: Uint8Array | null = asked === "wav" ? new Uint8Array() : null
@@ -103,14 +103,14 @@ const sampledAudio = (wish: SpeechFormat, asked: SpeechFormat, sampleRate: numbe
       const samples = whole(own)
       if (samples.length === 0) return { live: samples, stored: samples }
       total += samples.length
-      ofFile += samples.length
+      fileBytes += samples.length
       if (isHeaderSent) return { live: samples, stored: samples }
       isHeaderSent = true
       return { live: joinBytes([wavHeader(format, null), samples]), stored: samples }
     },
     endFile: () => {
-      const had = ofFile > 0
-      ofFile = 0
+      const had = fileBytes > 0
+      fileBytes = 0
       left = Infinity
       head = asked === "wav" ? new Uint8Array() : null
       whole = makeWholeSamples()

@@ -20,7 +20,7 @@ const wrong: ReadonlyArray<readonly [returned: unknown, said: string]> = [
 ]
 
 /** Sends a message through the guard, and returns what the caller and the operator read. */
-const readOf = async (checks: Parameters<typeof guard>[0]) => {
+const readThrough = async (checks: Parameters<typeof guard>[0]) => {
   const lines: Array<string> = []
   const logger = Logger.make(({ cause, message }) => void lines.push(`${String(message)} ${Cause.pretty(cause)}`))
   const layer = guard({ name: "house", ...checks }).pipe(
@@ -37,7 +37,7 @@ const readOf = async (checks: Parameters<typeof guard>[0]) => {
 
 describe("a guard of plain code names itself, the hook, and what the hook may return", () => {
   it.each(wrong)("before: %j", async (returned, said) => {
-    const { reply } = await readOf({ before: () => forged(returned) })
+    const { reply } = await readThrough({ before: () => forged(returned) })
     assert.strictEqual(
       reply,
       `TypeError: The guard "house" returned ${said} from "before". It may return a text, { refuse: string }, or nothing: undefined or null.`
@@ -45,7 +45,7 @@ describe("a guard of plain code names itself, the hook, and what the hook may re
   })
 
   it.each(wrong)("after: %j", async (returned, said) => {
-    const { log, reply } = await readOf({ after: () => forged(returned) })
+    const { log, reply } = await readThrough({ after: () => forged(returned) })
     assert.deepInclude(reply, { status: "FAILED", content: "" })
     const allowed = "It may return a text, { stop: string }, { replace: string }, or nothing: undefined or null."
     assert.include(log, `TypeError: The guard "house" returned ${said} from "after". ${allowed}`)

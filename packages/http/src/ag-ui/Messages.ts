@@ -6,13 +6,13 @@ import type { InputMessage } from "./RunInput.ts"
 /** The field of a user message's metadata that holds the id which its client gave it. */
 export const idField = "ag_ui_message_id"
 
-/** A message of a thread by the client's name. */
+/** The id by which the client knows a message. */
 export const clientId = ({ id, metadata }: StoredMessage): string => {
   const given = metadata?.[idField]
   return typeof given === "string" ? given : id
 }
 
-/** The messages of one leg: a new one begins after the results of the calls of the one before. */
+/** The id of one message of a leg. After the results of a message's calls, the next message begins. */
 export const partId = (messageId: string, index: number): string => (index === 0 ? messageId : `${messageId}-${index}`)
 
 export const resultId = (toolCallId: string): string => `${toolCallId}-result`

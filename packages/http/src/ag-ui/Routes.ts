@@ -59,7 +59,7 @@ const asStream = { contentType: "text/event-stream", headers: streamHeaders }
 
 const runError = (code: string, message: string): AgUiEvent => ({ type: "RUN_ERROR", message, code })
 
-/** What is wrong in the protocol's own sense is its event. */
+/** A fault in the sense of the protocol is sent as its event `RUN_ERROR`. */
 const refusal = ({ code, message }: { readonly code: string; readonly message: string }) =>
   HttpServerResponse.text(eventText(runError(code, message)), asStream)
 
@@ -128,7 +128,7 @@ const handlers = HttpApiBuilder.group(
 
 const begun: Told = { _tag: "Begun" }
 
-/** They go back as they came, with every field. */
+/** The client's messages, which go back as they came, with every field. */
 const messagesIn = (sent: unknown): ReadonlyArray<unknown> =>
   isRecord(sent) && Array.isArray(sent["messages"]) ? sent["messages"] : []
 
@@ -171,7 +171,7 @@ const beginning = (input: RunInput, sent: ReadonlyArray<unknown>, found: ToldThr
   }
 }
 
-/** Whether one of the two lists begins with the other. Thoughts and activities are the client's own. */
+/** Whether one of the two lists begins with the other. Thoughts and activities are not compared: they are the client's own. */
 const isInOrder = (base: ReadonlyArray<unknown>, sent: ReadonlyArray<unknown>): boolean => {
   const [ours, theirs] = [idsIn(base), idsIn(sent)]
   return ours.every((id, index) => index >= theirs.length || theirs[index] === id)

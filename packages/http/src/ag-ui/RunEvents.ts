@@ -34,9 +34,12 @@ export interface Beginning {
   readonly isOldClient: boolean
   /** The conversation before the events. */
   readonly base: ReadonlyArray<unknown>
-  /** When the client is told the conversation: at once, when the answer begins (its messages may hold a piece of it), or only if something is corrected. */
+  /**
+   * When the client is sent the conversation: at once, when the answer begins (the client's messages may hold a piece of the answer), or only if
+   * something is corrected.
+   */
   readonly snapshot: "first" | "answer" | "none"
-  /** A client keeps the order of the messages that it has: where that is another one, it forgets them first. */
+  /** A client keeps its messages in the order that it knows. If `base` has them in another order, the client must forget them first. */
   readonly isReordered: boolean
   /** Null: the application's state has no place for ours. */
   readonly state: Schema.JsonObject | null
@@ -47,7 +50,7 @@ export interface Beginning {
 interface LiveAnswer {
   readonly id: string
   text: string
-  /** As the log has it, with the separator from what was said before. */
+  /** The text as the log has it, with the separator from the text before. */
   logged: string
   readonly calls: Array<{ readonly id: string; readonly name: string; readonly arguments: string }>
 }
@@ -90,7 +93,7 @@ export class RunEvents {
   readonly encode = (batch: ReadonlyArray<Told>): string =>
     batch.map((each) => this.take(each).map(this.known).map(eventText).join("")).join("")
 
-  /** Clients before 1.0 know two outcomes, and refuse fields of them that they do not know. */
+  /** Clients before 1.0 know two outcomes, and refuse an outcome with a field that they do not know. */
   private readonly known = (event: AgUiEvent): AgUiEvent =>
     event.type !== "RUN_FINISHED" || !this.beginning.isOldClient || event.outcome?.type === "interrupt"
       ? event
@@ -156,7 +159,7 @@ export class RunEvents {
     ]
   }
 
-  /** The client may hold a piece of this answer already: it begins anew. */
+  /** The client may have a piece of this answer already, so the answer is sent from its beginning. */
   private baseBefore(messageId: string): ReadonlyArray<AgUiEvent> {
     const from = this.base.findIndex((message) => isRecord(message) && message["id"] === messageId)
     this.base = this.base.slice(0, from === -1 ? undefined : from)
@@ -215,7 +218,7 @@ export class RunEvents {
     return made
   }
 
-  /** The kernel separates the text after a call from that before; here it stands in a message of its own. */
+  /** The kernel puts a separator between the texts before and after a call. Here the text after the call is a message of its own. */
   private text(text: string): ReadonlyArray<AgUiEvent> {
     const begun = this.begin("text")
     const answer = this.answer()
@@ -245,13 +248,13 @@ export class RunEvents {
 
   private result(toolCallId: string, content: string): ReadonlyArray<AgUiEvent> {
     const messageId = resultId(toolCallId)
-    // The conversation that the client was told has it.
+    // The client already has this result: it is in the conversation that was sent.
     if (this.base.some((message) => isRecord(message) && message["id"] === messageId)) return []
     this.said.push({ id: messageId, role: "tool", toolCallId, content })
     return [{ type: "TOOL_CALL_RESULT", messageId, toolCallId, content, role: "tool" }]
   }
 
-  /** What was said since the last result is no part of the answer. The client learns so by the conversation that is told at the end. */
+  /** Text since the last result is no part of the answer. The client learns this from the conversation that is sent at the end. */
   private withdraw(): ReadonlyArray<AgUiEvent> {
     const closed = this.close()
     const last = this.said.at(-1)
@@ -296,7 +299,7 @@ export class RunEvents {
       ...[...this.children].flatMap((id) => this.endChild(id, "The run ended before it did.")),
       ...this.endStep()
     ]
-    // A client has a call from its start on. One whose arguments were never complete is no part of the conversation.
+    // A client shows a call from its start on. A call whose arguments were never complete is no part of the conversation.
     this.isCorrected ||= this.openCalls.size > 0
     this.openCalls.clear()
     this.correct(event.content)
@@ -331,7 +334,7 @@ export class RunEvents {
     return Object.assign(own, this.keptFields(event))
   }
 
-  /** The text that counts is that of the end: markers that name nothing are gone. */
+  /** The text of the end event is the valid one: markers that name nothing are removed from it. */
   private correct(content: string): void {
     const texts = this.said.flatMap((each) => ("role" in each || each.text === "" ? [] : [each]))
     if (texts.map(({ logged }) => logged).join("") === content) return
@@ -375,7 +378,7 @@ const responseSchema = {
   required: ["approved"]
 }
 
-/** A tool asks in the middle of its call: its form stands where an approval has other arguments. */
+/** For a tool that asks in the middle of its call: its form stands where an approval has changed arguments. */
 const answerSchema = (form: Schema.JsonObject) => ({
   ...responseSchema,
   properties: { ...responseSchema.properties, editedArgs: form }

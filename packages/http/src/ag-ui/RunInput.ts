@@ -1,6 +1,6 @@
 /**
- * The body of a run, `RunAgentInput` of AG-UI 1.0, and what of it is new. Pure. A client sends its whole conversation each time; the thread has it
- * already, so only what stands behind the last answer is read.
+ * The body of a run, `RunAgentInput` of AG-UI 1.0, and which of its messages are new. Pure. A client sends its whole conversation each time. The
+ * thread has the conversation already, so only what stands behind the last answer is read.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -76,7 +76,7 @@ export type RunInput = typeof RunInput.Type
 /** Beyond so many values only the first problem is told. */
 const many = 2_000
 
-/** Fields that are not read may stand anywhere: the protocol grows. */
+/** Unknown fields are allowed everywhere, because the protocol grows. */
 export const runBody: Body<RunInput> = {
   files: {},
   decode: ({ value }) => {

@@ -1,6 +1,6 @@
 /**
  * A run of AG-UI as the kernel's work: a new message, outputs of the client's tools, decisions about approvals, the same run again, or only a
- * look at the thread. What is wrong with a run in the protocol's own sense is an `AgUiRefusal`, which becomes its event `RUN_ERROR`.
+ * look at the thread. A fault in the sense of the protocol is an `AgUiRefusal`, which is sent as the event `RUN_ERROR`.
  */
 import {
   type Assistant,
@@ -68,7 +68,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
   const startWithFiles = yield* makeStartWithFiles
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
 
-  /** A thread of the API by its id, or the one that this client's id for a conversation names. */
+  /** Finds a thread by its id in the API, or by the id that this client has for the conversation. */
   const findThread = Effect.fnUntraced(function* (assistant: Assistant, id: string) {
     const missing = refuse("assistant_removed", "The assistant was removed.")
     const known = isUuid.test(id) ? threads.get(ThreadId.make(id.toLowerCase())) : Effect.succeed(null)
@@ -110,7 +110,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
     return more.length === 0 ? {} : { systemPrompt: [own, ...more].filter((text) => text !== "").join("\n\n") }
   }
 
-  /** With `again`, a question that the thread has is asked once more in its place. */
+  /** `again`: a question of the thread that is asked once more, in its own place. */
   const start = Effect.fnUntraced(function* (
     at: AgentThread,
     input: RunInput,
@@ -277,7 +277,7 @@ const readDecision = ({ interruptId, payload, status }: Resume): Effect.Effect<C
 const rejection = ({ decision, reason, toolCallId }: CallDecision) =>
   decision === "reject" ? [{ toolCallId, content: reason === undefined ? "Rejected." : `Rejected: ${reason}` }] : []
 
-/** Those of the client beside those of the assistant; of two with one name the client's counts. */
+/** The tools of the assistant and of the client. If two have the same name, the client's is used. */
 const clientTools = ({ tools }: Assistant, input: RunInput) => {
   const given = (input.tools ?? []).map(({ description, name, parameters }): ToolDefinition => ({
     name,

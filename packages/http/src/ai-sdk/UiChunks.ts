@@ -30,7 +30,7 @@ export interface Decided {
   readonly approved: boolean
 }
 
-/** `decided` are the calls that this part of the answer follows. */
+/** `decided`: decisions of the user after which this answer goes on. */
 export async function* uiChunks(
   events: AsyncIterable<ClientEvent>,
   decided: ReadonlyArray<Decided> = []
@@ -156,18 +156,18 @@ class MessageInChunks {
   }
 
   /** The calls that the server has answered: all that are known so far, without those of the client. */
-  private answered(ofClient: ReadonlySet<string> = new Set()): ReadonlyArray<UIMessageChunk> {
+  private answered(clientCalls: ReadonlySet<string> = new Set()): ReadonlyArray<UIMessageChunk> {
     const chunks = this.calls
-      .filter(({ id }) => !ofClient.has(id))
+      .filter(({ id }) => !clientCalls.has(id))
       .flatMap((call): ReadonlyArray<UIMessageChunk> => [
         { ...inputChunk(call), providerExecuted: true },
         { type: "tool-output-available", toolCallId: call.id, output: null, dynamic: true, providerExecuted: true }
       ])
-    this.calls = this.calls.filter(({ id }) => ofClient.has(id))
+    this.calls = this.calls.filter(({ id }) => clientCalls.has(id))
     return chunks
   }
 
-  /** They are nobody's to answer: a chat would otherwise send itself for their errors. */
+  /** Calls that were never made. They count as calls of the server: errors in calls of the client would make a chat send its messages again. */
   private notMade(): ReadonlyArray<UIMessageChunk> {
     const errorText = "The call was not made: the answer ended before its arguments were complete."
     const shared = { type: "tool-input-error", input: null, errorText, dynamic: true, providerExecuted: true } as const
@@ -178,10 +178,10 @@ class MessageInChunks {
 
   private end(
     event: Extract<ClientEvent, { readonly type: "run_ended" | "tool_submit_required" }>,
-    ofClient: ReadonlySet<string>,
+    clientCalls: ReadonlySet<string>,
     finishReason: "stop" | "tool-calls"
   ): ReadonlyArray<UIMessageChunk> {
-    const chunks = [...this.close(), ...this.answered(ofClient), ...this.notMade()]
+    const chunks = [...this.close(), ...this.answered(clientCalls), ...this.notMade()]
     for (const call of this.calls)
       chunks.push(...(this.approvals.has(call.id) ? approvalChunks(call) : [inputChunk(call)]))
     this.calls = []
@@ -207,7 +207,7 @@ const inputChunk = ({ id, name, text }: Call) =>
     dynamic: true
   }) as const
 
-/** The input comes as a delta: whole input is for a tool of the client, and its `onToolCall` would be called for it. */
+/** The input is sent as a delta. Whole input would mean a tool of the client, and the chat would call its `onToolCall`. */
 const approvalChunks = ({ id, text }: Call): ReadonlyArray<UIMessageChunk> => [
   { type: "tool-input-delta", toolCallId: id, inputTextDelta: text },
   { type: "tool-approval-request", toolCallId: id, approvalId: id }

@@ -41,7 +41,7 @@ function* readLines(pieces: ReadonlyArray<string>, server: ServerParts): Steps<R
   return problems.length > 0 ? Result.fail(problems) : Result.succeed(cases)
 }
 
-/** JSON as a whole has few values. */
+/** A body that is one JSON has few values, so one step is enough. */
 function* inOneStep(cases: ReadonlyArray<GivenCase>): Steps<ReadCases> {
   yield
   return Result.succeed(cases)
@@ -59,7 +59,7 @@ export const casesBody: Body<{ readonly cases: () => Steps<ReadCases> }> = {
 
 const asked = ["instructions", "output_schema", "output_name", "system_one"]
 
-/** A case is that of a stored turn, or it is written by hand. */
+/** A case is made of a stored turn, or written by hand. */
 const caseRules: BodyRules = ({ value }) => {
   if (!isRecord(value)) return []
   const isGiven = (name: string) => value[name] !== undefined && value[name] !== null

@@ -1,6 +1,6 @@
 /**
  * Takes base64 media out of a JSON body while it is read. What is left is text, to which the limits of text apply, and is parsed as a whole; each
- * medium is decoded piece by piece and stands in the text by a mark. So no string of many megabytes is ever made. OpenAI's clients send
+ * medium is decoded piece by piece and is replaced in the text by a mark. So no string of many megabytes is ever made. OpenAI's clients send
  * pictures and sound in this way.
  */
 import * as Effect from "effect/Effect"
@@ -80,7 +80,7 @@ export class MediaLifter {
 
   write(piece: Uint8Array): void {
     if (this.isTooLarge) return
-    /** Where the bytes begin that are not handed on yet. */
+    /** The position of the first byte that is not kept yet. */
     let begin = 0
     let at = 0
     while (at < piece.length && !this.isTooLarge) {
@@ -192,7 +192,7 @@ export class MediaLifter {
     else if (bytes.length > 0) this.text.push(bytes)
   }
 
-  /** The position of the quotation mark that ends the string; the end of the piece if it is not in there. */
+  /** The position of the quotation mark that ends the string; the end of the piece if the string goes on behind it. */
   private endOfString(piece: Uint8Array, start: number): number {
     for (let from = start; ;) {
       const found = piece.indexOf(quote, from)
@@ -209,7 +209,7 @@ export class MediaLifter {
   }
 }
 
-/** The bytes of base64 in pieces, and others run in between; null: it is none. */
+/** Decodes base64 into pieces of bytes, and lets other fibers run between the pieces. Null: the text is not base64. */
 export const decodeInPieces = Effect.fnUntraced(function* (base64: string) {
   const reader = new Base64Reader("", 0)
   for (let at = 0; at < base64.length; at += decodedAtOnce) {
@@ -232,7 +232,7 @@ export const joined = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
   return all
 }
 
-/** The characters that `atob` is given at once. */
+/** The characters of base64 that are given to `atob`, without padding. */
 const plain = /^[A-Za-z0-9+/]*$/u
 
 /** Base64 in the pieces of a JSON string, with its escapes: several programs escape `/` or `+`. */
@@ -284,7 +284,7 @@ class Base64Reader {
     this.pieces = null
   }
 
-  /** Null: it is no text of JSON. An escape that is cut off waits for its rest. */
+  /** Null: the text is not valid inside of a JSON string. An escape that is cut off waits for its rest. */
   private unescaped(raw: string): string | null {
     let text = this.escape + raw
     this.escape = ""

@@ -51,7 +51,7 @@ export const toProblems = (issue: SchemaIssue.Issue, at: Location): ReadonlyArra
         ? [{ loc: at, msg: messageFromIssue(issue), type: checkType(issue) }]
         : toProblems(issue.issue, at).map((each) => ({ ...each, type: checkType(issue) }))
     case "AnyOf":
-      return ofUnion(issue, at)
+      return unionProblems(issue, at)
     case "MissingKey":
       return [{ loc: at, msg: "Field required", type: "missing" }]
     case "UnexpectedKey":
@@ -64,7 +64,7 @@ export const toProblems = (issue: SchemaIssue.Issue, at: Location): ReadonlyArra
 }
 
 /** A union of null and one other schema is reported as that schema; of literals, as a choice. */
-const ofUnion = (issue: SchemaIssue.AnyOf, at: Location): ReadonlyArray<ValidationError> => {
+const unionProblems = (issue: SchemaIssue.AnyOf, at: Location): ReadonlyArray<ValidationError> => {
   if (issue.issues.length > 0) {
     const problems = issue.issues.flatMap((each) => toProblems(each, at))
     return [...new Map(problems.map((each) => [JSON.stringify(each), each])).values()]

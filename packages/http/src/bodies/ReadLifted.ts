@@ -20,7 +20,7 @@ const write = Effect.fnUntraced(function* (lifter: MediaLifter, piece: Uint8Arra
   }
 })
 
-/** JSON without its media. They stand in it by marks, and are handed to `lifted`. */
+/** Reads JSON without its media: marks stand in their places, and `lifted` is called with the media. */
 export const readLifted = (
   request: HttpServerRequest,
   { bodyTimeout, limits }: Bounds,

@@ -54,7 +54,7 @@ export interface RawBody {
 /** Rules between fields, held against the raw body, so that they are reported beside all other problems. */
 export type BodyRules = (raw: RawBody, server: ServerParts) => ReadonlyArray<ValidationError>
 
-/** The parts of this server's turns, as far as bodies speak to them. */
+/** The parts of this server's turns, as far as fields of bodies ask for them. */
 export interface ServerParts {
   readonly installed: Installed
   /** What is wrong with the fields of a message that speak to parts. */
@@ -162,7 +162,7 @@ export interface BodyContext {
 export interface DecodedBody<A> {
   readonly value: A
   readonly raw: RawBody
-  /** Deletes those of its files of which no document was made: for a request that fails. */
+  /** Deletes the files of this body of which no document was made: for a request that fails. */
   readonly discard: Effect.Effect<void>
 }
 
@@ -236,7 +236,7 @@ export const readBody = (
         inSteps(readingForm(new Uint8Array(bytes)))
       )
     case lines:
-      // As large as a file, because it is one.
+      // A body of lines is a file, so it may be as large as one.
       return Effect.map(
         Effect.flatMap(readBytes(request, bounds, bounds.limits.file), (bytes) => inSteps(readingText(bytes))),
         (value) => ({ ...nothing, value })
@@ -297,7 +297,7 @@ type Read<A> = Result.Result<A, BadRequest>
 
 const notUtf8 = () => new BadRequest({ detail: "The body is not UTF-8" })
 
-/** In pieces. */
+/** Decodes a text in steps, into pieces. */
 function* readingText(bytes: ArrayBuffer): Steps<Read<ReadonlyArray<string>>> {
   return Result.mapError(yield* decodingText(bytes), notUtf8)
 }

@@ -74,11 +74,11 @@ export const textOverLimit = (limit: number): string => `The text is over the li
 /** Whether a text of a body, or its metadata as a whole, is longer than a text may be. */
 export const hasTextOver = (body: unknown, limit: number): boolean => {
   if (!isRecord(body)) return false
-  let ofMetadata = limit
+  let metadataLeft = limit
   const isOver = (value: unknown, isMetadata: boolean): boolean => {
     if (typeof value === "string") {
-      if (isMetadata) ofMetadata -= value.length
-      return ofMetadata < 0 || isLongerThan(value, limit)
+      if (isMetadata) metadataLeft -= value.length
+      return metadataLeft < 0 || isLongerThan(value, limit)
     }
     return typeof value === "object" && value !== null && Object.values(value).some((each) => isOver(each, isMetadata))
   }

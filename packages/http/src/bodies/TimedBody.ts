@@ -1,4 +1,4 @@
-/** A request that limits the time of its body itself, as Node's do: the wait needs no fiber of its own, as that for a web request does. */
+/** A request that limits the time of its own body. Node's requests do so without a fiber; web requests need one. */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { HttpServerError } from "effect/http/HttpServerError"

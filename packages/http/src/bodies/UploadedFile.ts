@@ -25,7 +25,7 @@ import {
 
 /** A form field for files. */
 export interface FileField {
-  /** What the kernel makes of them. */
+  /** What the kernel makes of the files. */
   readonly as: "document" | "attachment" | "recording"
   readonly many: boolean
   /** The part of turns that the files are for; where it is absent, they are dropped. */
@@ -86,22 +86,22 @@ export const refuseTypes = (files: ReadonlyArray<UploadedFile>): Effect.Effect<v
 
 const longestName = 1024
 
-/** What else is wrong with the files of a form. Those of a list are counted from 0, as they came. */
+/** All other problems of the files of a form. In a field for several files, a problem names the index of its file, from 0. */
 export const problemsOfFiles = (
   values: unknown,
   files: ReadonlyArray<UploadedFile>,
   fields: FileFields
 ): ReadonlyArray<ValidationError> =>
   Object.entries(fields).flatMap(([field, { many }]) => {
-    const ofField = files.filter((file) => file.field === field)
-    const single = ofField.flatMap((file, index) => {
+    const filesInField = files.filter((file) => file.field === field)
+    const single = filesInField.flatMap((file, index) => {
       const found = fileProblem(file)
       return found === null ? [] : [{ loc: ["body", field, ...(many ? [index] : [])], ...found }]
     })
     return [
       ...single,
       ...(isRecord(values) && field in values ? [{ loc: ["body", field], ...noFile }] : []),
-      ...(!many && ofField.length > 1 ? [{ loc: ["body", field], ...tooMany }] : [])
+      ...(!many && filesInField.length > 1 ? [{ loc: ["body", field], ...tooMany }] : [])
     ]
   })
 

@@ -23,10 +23,10 @@ const classes: Readonly<Record<number, (body: never) => Error>> = {
 }
 
 /** A body of another form was not written by this service, but for instance by a proxy. */
-export const readError = async (answer: Response): Promise<Error> => {
-  const text = await answer.text()
+export const readError = async (response: Response): Promise<Error> => {
+  const text = await response.text()
   try {
-    const make = classes[answer.status]
+    const make = classes[response.status]
     // The class looks at the body itself, and throws when it does not fit.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (make !== undefined) return make(JSON.parse(text) as never)
@@ -34,7 +34,7 @@ export const readError = async (answer: Response): Promise<Error> => {
     // Reported below, as it is.
   }
   return new Errors.UnexpectedAnswer({
-    status: answer.status,
-    detail: `The answer ${answer.status} was not written by this service`
+    status: response.status,
+    detail: `The answer ${response.status} was not written by this service`
   })
 }

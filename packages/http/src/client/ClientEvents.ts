@@ -1,6 +1,6 @@
 /**
  * The events of an answer that is a stream, for `for await`. Leaving the loop closes the connection. Deltas come without ids over the wire,
- * and get here those of the events before them.
+ * and get the ids of the events before them here.
  */
 import type { RunUpdated } from "../wire/InboxRecords.ts"
 import type { StreamEvent } from "../wire/StreamEvents.ts"
@@ -29,7 +29,7 @@ export async function* readEvents(
   }
 }
 
-/** The changes of runs. `id` is where the next reading goes on. */
+/** The changes of runs. With the `id` of the last one, the next reading goes on behind it. */
 export async function* readUpdates(
   response: Response
 ): AsyncGenerator<RunUpdated & { readonly id: string }, void, undefined> {

@@ -48,7 +48,7 @@ export interface PageQuery {
   readonly limit?: number
 }
 
-/** Of everything that runs a model. */
+/** Options of every call that runs a model. */
 export interface TurnOptions {
   readonly idempotencyKey?: string
 }
@@ -132,9 +132,9 @@ const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
       ...(lines === undefined ? {} : { body: lines }),
       ...sent?.init
     })
-    const answer = await (handler === undefined ? globalThis.fetch(request) : handler(request))
-    if (answer.ok) return answer
-    throw await readError(answer)
+    const response = await (handler === undefined ? globalThis.fetch(request) : handler(request))
+    if (response.ok) return response
+    throw await readError(response)
   }
 }
 
@@ -150,9 +150,9 @@ const pathTo = (parts: TemplateStringsArray, ...values: ReadonlyArray<string>): 
   parts.map((part, index) => part + encodeURIComponent(values[index] ?? "")).join("")
 
 /** The answer as the record that the surface promises for this address. A test holds the two against each other. */
-const json = async <Record>(answer: Promise<Response>): Promise<Record> =>
+const json = async <Record>(response: Promise<Response>): Promise<Record> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  (await (await answer).json()) as Record
+  (await (await response).json()) as Record
 
 /** The request is sent when the first event is asked for. */
 async function* events(send: () => Promise<Response>, begin: Partial<EventIds> = {}) {

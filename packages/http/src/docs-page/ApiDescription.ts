@@ -38,7 +38,7 @@ const withoutTrivialBounds = (record: JsonRecord): JsonRecord =>
       (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
   )
 
-/** A list of one condition means that condition. */
+/** Replaces a list with one condition by the condition. */
 const withoutNesting = (record: JsonRecord): JsonRecord => {
   const { allOf, ...rest } = record
   return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOrEmpty(allOf[0]) } : record
@@ -56,7 +56,7 @@ const withTypes = (record: JsonRecord): JsonRecord => {
   })
 }
 
-/** Unknown fields are ignored, and answers may grow. */
+/** Allows unknown fields: in requests they are ignored, and later versions of answers may have more fields. */
 const open = (record: JsonRecord): JsonRecord =>
   without(record, (key, value) => key === "additionalProperties" && value === false)
 
@@ -208,13 +208,13 @@ export const schemaOfWings = (wings: ReadonlyArray<Wing>) => {
 export const withWings = (document: JsonRecord): JsonRecord => {
   const components = recordOrEmpty(document["components"])
   const { [identifier]: added, ...ours } = recordOrEmpty(components["schemas"])
-  const { bodies, events, replies } = propertiesOf(added)
+  const { bodies, events, replies } = readProperties(added)
   const schemas = rewrite({ ...ours, StreamEvent: events }, (record) => {
-    const properties = propertiesOf(record)
+    const properties = readProperties(record)
     const more = "memory_pro" in properties ? bodies : "citations_dropped" in properties ? replies : null
-    return more === null ? record : { ...record, properties: { ...propertiesOf(more), ...properties } }
+    return more === null ? record : { ...record, properties: { ...readProperties(more), ...properties } }
   })
   return { ...document, components: { ...components, schemas } }
 }
 
-const propertiesOf = (schema: unknown): JsonRecord => recordOrEmpty(recordOrEmpty(schema)["properties"])
+const readProperties = (schema: unknown): JsonRecord => recordOrEmpty(recordOrEmpty(schema)["properties"])

@@ -50,16 +50,16 @@ const shortened = (api: typeof Api): typeof Api => {
   return api.annotate(OpenApi.Transform, (document) => withoutHostHeaders(before?.(document) ?? document))
 }
 
-/** The page with links above it, for example to a guide. It answers under the policy that fits it. */
+/** The page with links above it, for example to a guide. It is sent with the content security policy that fits it. */
 export const docsPageWith = (links: ReadonlyArray<DocsLink>): DocsPage =>
   Effect.fnUntraced(function* (api) {
-    // A router of its own: the host's knows this address already.
+    // A router of its own, because the host's router has a route for this address already.
     const router = yield* HttpRouter.make
     const route = HttpApiScalar.layer(shortened(api), { path: "/", scalar })
     yield* Layer.build(Layer.fresh(Layer.provide(route, Layer.succeed(HttpRouter.HttpRouter, router))))
     const request = HttpServerRequest.fromWeb(new Request("http://localhost/"))
-    const answer = Effect.provideService(router.asHttpEffect(), HttpServerRequest.HttpServerRequest, request)
-    const { body } = yield* Effect.orDie(answer)
+    const response = Effect.provideService(router.asHttpEffect(), HttpServerRequest.HttpServerRequest, request)
+    const { body } = yield* Effect.orDie(response)
     const read = body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
     const html = read
       .replace("<html>", '<html lang="en">')

@@ -18,7 +18,7 @@ const tag = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> => {
 const names = (given: string | undefined, etag: string): boolean =>
   given !== undefined && given.split(",").some((each) => each.trim().replace(/^W\//u, "") === etag)
 
-/** Makes of a whole answer the one that fits each request. */
+/** Makes of an answer an effect that gives each request what fits it: the bytes plain or compressed, or 304. */
 export const packed = Effect.fnUntraced(function* (whole: HttpServerResponse.HttpServerResponse) {
   const { body } = whole
   if (body._tag !== "Uint8Array") return Effect.succeed(whole)
@@ -39,7 +39,7 @@ export const packed = Effect.fnUntraced(function* (whole: HttpServerResponse.Htt
   })
   return Effect.map(HttpServerRequest.HttpServerRequest, ({ headers: given, source }) => {
     if (names(given["if-none-match"], etag)) return known
-    // Next keeps the compressed body and takes away the header that says so; it compresses by itself.
+    // Next keeps the compressed body and removes `content-encoding`. It compresses by itself, so it gets plain bytes.
     return !("nextUrl" in source) && /\bgzip\b/u.test(given["accept-encoding"] ?? "") ? sent.zipped : sent.plain
   })
 })

@@ -26,7 +26,7 @@ import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
 import { openCallToWire, toolToWire } from "../wire/Tools.ts"
 
-/** How what parts keep is shown. */
+/** Shows what parts have kept, as fields of the wire. */
 export type Parts = Pick<typeof Wings.Service, "fields">
 
 export const assistantToWire = (assistant: Assistant): Records.Assistant => ({

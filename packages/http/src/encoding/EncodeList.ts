@@ -15,7 +15,7 @@ type Write = (message: PlainMessage) => string
 
 const { added: _, metadata_: __, ...emptyFields } = noOwnFields
 
-/** Every field of a plain message, in the order of `messageToWire`: a value that all have, or the JSON of this one's. */
+/** Every field of a plain message, in the order of `messageToWire`: a value that all of them have, or a function for the JSON of one. */
 const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.StoredMessage[Field] | Write } = {
   message_id: ({ json }) => json.id,
   role: ({ json }) => json.role,
@@ -97,7 +97,7 @@ function* textsOfList(records: ReadonlyArray<object>, before = "[", after = "]")
 
 /** Records that may be large, such as assistants with their instructions. */
 export const writeList = (records: ReadonlyArray<object>) => written(textsOfList(records))
-/** The same under a name, with the fields of its page. */
+/** Such records as the list `name` of an object, before the fields of `page`. */
 export const writePage = (name: string, records: ReadonlyArray<object>, page: object) =>
   written(textsOfList(records, `{${JSON.stringify(name)}:[`, `],${JSON.stringify(page).slice(1)}`))
 export const writeThread = (thread: ListedThread, wings: Parts, fields?: object, status?: number) =>

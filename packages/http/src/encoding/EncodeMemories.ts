@@ -46,7 +46,7 @@ type Changed = Wire.MemoryOperation["memory_ids"][number]["event"]
 const events: { readonly [Event in MemoryOutcome["event"]]: Changed | null } = {
   Added: "ADD",
   Updated: "UPDATE",
-  // Another memory says it.
+  // Another memory says the same.
   Merged: "DELETE",
   Deleted: "DELETE",
   Known: null,

@@ -35,7 +35,7 @@ const capabilitiesToWire = (entry: CatalogEntry): Schema.JsonObject | null =>
     })
   })
 
-/** US dollars of a million tokens, or of a minute. */
+/** US dollars for a million tokens, or for a minute. */
 const pricesToWire = (prices: VoicePrices): Schema.JsonObject => {
   const fields = Object.entries(prices).map(([name, price]) => [
     name.replace(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`),

@@ -47,7 +47,7 @@ const config = {
   llm_provider: maybe(Schema.String),
   model_name: maybe(Schema.String),
   tools: maybe(Schema.Array(Tool)),
-  /** Null removes those of the assistant. */
+  /** Null removes the options of the assistant. */
   model_options: maybe(ModelOptions),
   tok_k: maybe(tok_k),
   embedding_provider: maybe(Schema.String),
@@ -56,9 +56,9 @@ const config = {
   custom_fact_extraction_prompt: maybe(Schema.String),
   custom_update_memory_prompt: maybe(Schema.String),
   metadata: maybe(Schema.JsonObject),
-  /** Replaces the list, as `tools` does. Each is a tool of this name, with a `message`. */
+  /** Replaces the list, as `tools` does. Each helper is a tool of this name, which takes a `message`. */
   helpers: maybe(colleagues(helperName)),
-  /** Each is a tool `hand_off_to_<name>`, with a `reason`. */
+  /** Each handoff is a tool `hand_off_to_<name>`, which takes a `reason`. */
   handoffs: maybe(colleagues(handoffName))
 }
 

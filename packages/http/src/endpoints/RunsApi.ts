@@ -26,7 +26,7 @@ import { described } from "./Described.ts"
 const outputs = {
   /** A text goes to the model unchanged, any other value as JSON. */
   tool_outputs: Schema.Array(Schema.Struct({ tool_call_id: Schema.String, output: Schema.Json })),
-  /** Absent: those of the run. */
+  /** Absent: the tools of the run. */
   tools: maybe(Schema.Array(Tool)),
   thinking: maybe(Thinking),
   stream: maybeOr(Schema.Boolean, false)
@@ -42,7 +42,7 @@ const ThreadToolOutputsRequest = Schema.Struct({ thread_id: Uuid, ...outputs }).
 const CallDecisionBody = Schema.Struct({
   tool_call_id: Schema.String,
   decision: Schema.Literals(["approve", "reject"]),
-  /** With `approve`: the call runs with these instead of the model's. */
+  /** With `approve`: the call runs with these arguments instead of the model's. */
   arguments: maybe(Schema.JsonObject),
   /** The model reads why a call was rejected. */
   reason: maybe(Schema.String.check(Schema.isMaxLength(10_000)))

@@ -43,7 +43,7 @@ const findProblems = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top,
   const { params } = yield* HttpRouter.RouteContext
   const query = yield* ParsedSearchParams
   const body = Context.get(endpoint.annotations, DeclaredBody)
-  const ofBody =
+  const decodedBody =
     body === null
       ? Result.void
       : body.decode(
@@ -51,10 +51,14 @@ const findProblems = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top,
           parts()
         )
   return [
-    ...ofPart(endpoint.params, params, "path"),
-    ...ofPart(endpoint.query === undefined ? undefined : Schema.toCodecArrayFromSingle(endpoint.query), query, "query"),
-    ...ofPart(endpoint.headers, request.headers, "header"),
-    ...(Result.isFailure(ofBody) ? ofBody.failure : [])
+    ...problemsInPart(endpoint.params, params, "path"),
+    ...problemsInPart(
+      endpoint.query === undefined ? undefined : Schema.toCodecArrayFromSingle(endpoint.query),
+      query,
+      "query"
+    ),
+    ...problemsInPart(endpoint.headers, request.headers, "header"),
+    ...(Result.isFailure(decodedBody) ? decodedBody.failure : [])
   ]
 })
 
@@ -63,7 +67,11 @@ const asServiceFree = (schema: Schema.ConstraintDecoder<unknown, unknown>) =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   Schema.decodeUnknownResult(schema as Schema.ConstraintDecoder<unknown>, { errors: "all" })
 
-const ofPart = (schema: Schema.Top | undefined, value: unknown, part: string): ReadonlyArray<ValidationError> => {
+const problemsInPart = (
+  schema: Schema.Top | undefined,
+  value: unknown,
+  part: string
+): ReadonlyArray<ValidationError> => {
   if (schema === undefined) return []
   const decoded = asServiceFree(schema)(value)
   return Result.isSuccess(decoded) ? [] : toProblems(decoded.failure.issue, [part])

@@ -37,7 +37,7 @@ export const layer = HttpApiBuilder.group(
     const deliver = yield* delivery
     const accept = yield* acceptance
 
-    /** With its messages; none if the thread has gone since its first answer. */
+    /** Answers with the thread and its messages; without messages if the thread was deleted since an earlier answer to the same request. */
     const written = (thread: Thread, status: 200 | 201, fields: object = {}) =>
       threads.show(thread.id).pipe(
         Effect.map(({ messages }) => ({ thread, messages })),

@@ -75,13 +75,13 @@ export const layer = HttpApiBuilder.group(
     const content = Effect.fnUntraced(function* (id: string, request: ContentRequest) {
       const use = yield* documents
       const document = yield* found(id)
-      const answer = contentResponse(document, request)
-      if (answer._tag === "NotModified") return HttpServerResponse.empty({ status: 304, headers: answer.headers })
-      if (answer._tag === "NotSatisfiable") {
+      const response = contentResponse(document, request)
+      if (response._tag === "NotModified") return HttpServerResponse.empty({ status: 304, headers: response.headers })
+      if (response._tag === "NotSatisfiable") {
         const sentence = `The document has ${document.size} bytes; the range lies behind them.`
-        return HttpServerResponse.jsonUnsafe({ detail: sentence }, { status: 416, headers: answer.headers })
+        return HttpServerResponse.jsonUnsafe({ detail: sentence }, { status: 416, headers: response.headers })
       }
-      const { contentLength, contentType, headers, range, status } = answer
+      const { contentLength, contentType, headers, range, status } = response
       const { bytes } = yield* Effect.mapError(use.content(document.id, range ?? undefined), toWireError)
       const principal = yield* Principal
       const body = Stream.provideService(bytes, Principal, principal)

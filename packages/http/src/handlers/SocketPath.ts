@@ -15,7 +15,7 @@ const wanted = HttpServerResponse.setHeaders(errorResponse(426, "This path is a 
 export const socketPath = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const installed = yield* Effect.serviceOption(Tickets)
-    const answer = Option.isSome(installed) ? wanted : errorResponse(501, realtimeAbsent)
-    yield* router.add("GET", "/threads/realtime", Effect.succeed(answer))
+    const response = Option.isSome(installed) ? wanted : errorResponse(501, realtimeAbsent)
+    yield* router.add("GET", "/threads/realtime", Effect.succeed(response))
   })
 )

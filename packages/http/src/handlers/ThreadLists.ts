@@ -1,6 +1,6 @@
 /**
- * Lists of threads with their messages, few at a time: one may have many megabytes, and all of it is in memory until it is written. Owners take
- * turns, so who asks for hundreds of lists at once waits for them, and others do not.
+ * Lists of threads with their messages, few at a time: a list may have many megabytes, and all of them are in memory until the list is written.
+ * Owners take turns, so who asks for hundreds of lists at once waits for them, and others do not.
  */
 import { type OwnerId, Principal } from "@colloquy/core"
 import * as Context from "effect/Context"
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as PartitionedSemaphore from "effect/PartitionedSemaphore"
 
-/** How many are made at once in this process. */
+/** How many lists are made at once in this process. */
 const atOnce = 4
 
 export class ThreadLists extends Context.Service<

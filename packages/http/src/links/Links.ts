@@ -25,20 +25,20 @@ export interface Link {
 export class Links extends Context.Service<
   Links,
   {
-    /** Good for a whole `linkPeriod` at least. Equal for all that is read within one. */
+    /** An address that is valid for a whole `linkPeriod` at least. It is the same whenever it is read within one period. */
     readonly url: UrlOf
-    /** Absent lifetime: as `url`. */
+    /** Without `lifetime`: the address that `url` gives. */
     readonly link: (documentId: string, lifetime?: Duration.Input) => Link
-    /** Whether a signature was made here for this document, and has not ended. */
+    /** Whether a signature was made here for this document, and is still valid. */
     readonly isGood: (documentId: string, expires: Expiry, signature: string) => boolean
     /** Whether a good signature was made before its document's addresses were revoked. */
     readonly isRevoked: (signature: string, revokedAt: Date | null) => boolean
-    /** Addresses that are written from now on are younger than this revocation. */
+    /** Tells of a revocation at this time: addresses that are written from now on count as written after it. */
     readonly revoked: (at: Date) => void
   }
 >()("@colloquy/http/Links") {}
 
-/** Over the settings. Where the kernel has documents, others can ask `DocumentLinks` for addresses from now on. */
+/** Reads the settings. If the kernel has documents, its `DocumentLinks` gives these addresses from now on. */
 export const layer = (basePath: string): Layer.Layer<Links> =>
   Layer.effect(
     Links,

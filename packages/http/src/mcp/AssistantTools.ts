@@ -78,7 +78,7 @@ const toTool = (assistant: Assistant): Tool => ({
 const Arguments = Schema.Struct({ message: Schema.String, thread_id: Schema.optionalKey(Schema.String) })
 const readArguments = Schema.decodeUnknownResult(Arguments, { errors: "all", onExcessProperty: "error" })
 
-/** `questions` are the calls whose tool asks something: their answers are the tool's own. */
+/** `questions`: ids of calls in which a tool asks a person. The answer of the person goes to the tool as its arguments. */
 const State = Schema.fromJsonString(
   Schema.Struct({ thread: ThreadId, run: RunId, questions: Schema.optionalKey(Schema.Array(Schema.String)) })
 )
@@ -127,7 +127,7 @@ export const makeAssistantTools = Effect.gen(function* () {
     })
   })
 
-  /** The person has been asked: the decisions, and what follows of them. */
+  /** After the person was asked: tells the decisions to the run, which goes on. */
   const resume = Effect.fnUntraced(function* (
     { questions = [], run, thread }: typeof State.Type,
     context: ServerContext
@@ -163,7 +163,7 @@ export const makeAssistantTools = Effect.gen(function* () {
   return { list, call }
 })
 
-/** A client that has asked for it hears what the assistant does. */
+/** Tells what the assistant does, to a client that has asked for progress. */
 const telling = ({ events }: StartedTurn, { mcpReq }: ServerContext) => {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return Effect.void

@@ -72,7 +72,7 @@ const makeServer = Effect.gen(function* () {
     )
     server.setRequestHandler("tools/list", ({ params }) => run(tools.list(pageStart(params?.cursor))))
     server.setRequestHandler("tools/call", async ({ params }, context) => {
-      // Only the stateless revision asks within a result.
+      // Only in the stateless revision can a result ask the person something.
       const { envelope, signal } = context.mcpReq
       const canAsk = envelope !== undefined && server.getClientCapabilities()?.elicitation !== undefined
       const asked = { name: params.name, args: params.arguments ?? {}, context, canAsk, idempotency }

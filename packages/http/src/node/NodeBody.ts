@@ -27,14 +27,14 @@ export class NodeBody {
     this.message = message
   }
 
-  /** Read once, under the limit of the first call; later calls get the same result. Returns what ends the wait. */
+  /** Read once, under the limit of the first call; later calls get the same result. Returns a function that ends the wait. */
   whole(limit: number, resume: (answer: Effect.Effect<ArrayBuffer, BodyFault>) => void): () => void {
     if (!this.isRead) this.read(limit)
     if (this.answer !== null) {
       resume(this.answer)
       return nothing
     }
-    // The bodies of a crowd end in one turn of the event loop: what follows on them takes turns.
+    // Many bodies may end in one turn of the event loop: the work that follows takes turns.
     const wait = (answer: BodyOutcome) => resume(Effect.andThen(Effect.yieldNow, answer))
     this.waiting.add(wait)
     return () => {

@@ -48,15 +48,15 @@ const whenBuilt = ({ secondsToRetry, whenNeeded }: Apps): Serve => {
 /** The most services that a request adds before Effect copies all of them for it. Its default is eight. */
 const mostOfRequest = 24
 
-const serving = ({ answer, services: given }: App): Serve => {
+const serving = ({ response: routed, services: given }: App): Serve => {
   // A scheduler that the host has chosen stays.
   const isChosen = Context.get(given, Scheduler) !== Context.get(Context.empty(), Scheduler)
   const all = isChosen ? given : Context.add(given, Scheduler, loopTurns())
   const services = Context.makeUnsafe(new Map(all.mapUnsafe), { maxDepth: mostOfRequest })
-  // The requests of a crowd come in one turn of the event loop: what they need takes turns from the beginning.
+  // Many requests may come in one turn of the event loop: their work takes turns from the beginning.
   const answered = Effect.andThen(
     Effect.yieldNow,
-    HttpEffect.toHandled(answer, (request, response) =>
+    HttpEffect.toHandled(routed, (request, response) =>
       request instanceof NodeRequest ? write(response, request.response, request.method === "HEAD") : Effect.void
     )
   )

@@ -20,7 +20,7 @@ export const write = (answer: KernelResponse, to: ServerResponse, isHead: boolea
   try {
     return HttpServerResponse.omitsBody(answer, isHead) ? withoutBody(answer, to) : withBody(answer, to)
   } catch {
-    // A head that Node refuses, or one that the host has written.
+    // Node refuses this head, or the host has written one already.
     return Effect.sync(() => fault(to))
   }
 }
@@ -51,7 +51,7 @@ const withBody = (answer: KernelResponse, to: ServerResponse): Effect.Effect<voi
       writeHead(answer, to, nodeHeaders(answer))
       return writeStream(body.stream, to)
     default:
-      // What only the platform can turn to bytes.
+      // Bodies that only the platform can turn into bytes.
       return Effect.promise(() => writeWeb(HttpServerResponse.toWeb(answer), to).catch(() => fault(to)))
   }
 }

@@ -24,17 +24,17 @@ import { readable } from "./RequestStream.ts"
 
 const bodyTimeout = Duration.toMillis(defaultHttpSettings.bodyTimeout)
 
-/** Makes a function of Node's messages of one of web requests. */
+/** Makes a handler of Node's messages from a handler of web requests. */
 export const toNodeHandler =
   (handler: Handler): NodeHandler =>
   (message, response) => {
     endHalfSent(message, response, bodyTimeout)
     if (isRoundabout(message)) notFound(response)
     else if (isBodyTaken(message)) refuse(response, 500, bodyTaken)
-    else void answer(handler, message, response)
+    else void respond(handler, message, response)
   }
 
-const answer = async (handler: Handler, message: HostedMessage, response: ServerResponse): Promise<void> => {
+const respond = async (handler: Handler, message: HostedMessage, response: ServerResponse): Promise<void> => {
   const gone = new AbortController()
   response.once("close", () => {
     if (!response.writableFinished) gone.abort()
@@ -58,7 +58,7 @@ const toRequest = (message: HostedMessage, signal: AbortSignal): Request | null 
     const headers = new Headers(hostHeaders(message))
     if (!mayHaveBody(message)) return new Request(address, { ...init, headers })
     const given = readByHost(message)
-    // Written once more, it may be longer or shorter than it was.
+    // The parsed body is written once more, and may be longer or shorter than it was.
     if (given !== null) headers.delete("content-length")
     return new Request(address, { ...init, headers, body: given ?? readable(message), duplex: "half" })
   } catch {

@@ -33,7 +33,7 @@ export interface AskedTurn {
   readonly assistantId?: AssistantId
   readonly provider?: string
   readonly model?: string
-  /** Nothing of it is kept. */
+  /** Nothing of the turn is kept. */
   readonly isTemporary: boolean
   /** The assistant's own instructions. */
   readonly system: string | null
@@ -43,9 +43,9 @@ export interface AskedTurn {
   readonly developerBefore: ReadonlyArray<string>
   readonly developer: ReadonlyArray<string>
   readonly items: ReadonlyArray<Item>
-  /** Of the items, by their marks. */
+  /** The media of the items, by their marks. */
   readonly media: Media
-  /** Absent: those of the assistant. */
+  /** Absent: the tools of the assistant. */
   readonly tools?: AskedTools
   readonly thinking?: Thinking
   readonly modelOptions?: ModelOptions
@@ -182,7 +182,7 @@ export const makeStart = Effect.gen(function* () {
       )
   })
 
-  /** The media are there until the turn has ended, or did not begin. */
+  /** Keeps the media until the turn has ended, or could not begin. */
   const holding = <E, R>(media: Media, begun: Effect.Effect<StartedTurn, E, R>) => {
     const release = Effect.sync(() => inMemory.release(media.keys()))
     return Effect.suspend(() => {

@@ -43,7 +43,7 @@ type Content = string | ReadonlyArray<Part>
 
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,([\s\S]*)$/u
 
-/** Base64 without spaces and padding, as the platform decodes it; null: it is none. */
+/** Base64 without spaces and padding, as the platform decodes it; null: the text is not base64. */
 const plainBase64 = (text: string): string | null => {
   const plain = text.replaceAll(/\s/gu, "").replace(/={1,2}$/u, "")
   return plain !== "" && plain.length % 4 !== 1 && /^[A-Za-z0-9+/]+$/u.test(plain) ? plain : null

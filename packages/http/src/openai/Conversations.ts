@@ -18,7 +18,7 @@ const pairs = Schema.Record(Schema.String, Schema.String)
 const decodeNew = makeDecoder(Schema.Struct({ items: maybe(InputItems), metadata: maybe(pairs) }))
 const decodeChange = makeDecoder(Schema.Struct({ metadata: maybe(pairs) }))
 
-/** Of a thread's metadata, the entry that makes it a conversation. */
+/** The entry in a thread's metadata that makes the thread a conversation. */
 const entry = "conversation"
 
 const conversationRecord = ({ createdAt, id, metadata }: Thread) => {
@@ -31,7 +31,7 @@ const conversationRecord = ({ createdAt, id, metadata }: Thread) => {
   }
 }
 
-const answer = (thread: Thread) => HttpServerResponse.jsonUnsafe(conversationRecord(thread))
+const toResponse = (thread: Thread) => HttpServerResponse.jsonUnsafe(conversationRecord(thread))
 
 export const makeConversations = Effect.gen(function* () {
   const threads = yield* Threads
@@ -44,7 +44,7 @@ export const makeConversations = Effect.gen(function* () {
     return isUuid(named) ? AssistantId.make(named.toLowerCase()) : yield* noAssistant
   })
 
-  /** Items are kept as a message that no model is asked about. */
+  /** Items are kept with a message, and no model is asked. */
   const create = Effect.gen(function* () {
     const { fields, media } = yield* readRequest
     const { items, metadata } = yield* decodeNew(fields)
@@ -54,7 +54,7 @@ export const makeConversations = Effect.gen(function* () {
     const thread = yield* Effect.mapError(assistants.createThread(assistantId, { [entry]: { ...metadata } }), (error) =>
       error._tag === "AssistantNotFound" ? noAssistant : fromKernel(error)
     )
-    if (checked.length + given.developer.length === 0) return answer(thread)
+    if (checked.length + given.developer.length === 0) return toResponse(thread)
     const keep = start({
       threadId: thread.id,
       isTemporary: false,
@@ -74,7 +74,7 @@ export const makeConversations = Effect.gen(function* () {
       Effect.mapError(toOpenAi),
       Effect.onError(() => Effect.ignore(removeThread(thread.id)))
     )
-    return answer(thread)
+    return toResponse(thread)
   })
 
   const find = Effect.fnUntraced(function* (id: string): Effect.fn.Return<ThreadId, OpenAiError> {
@@ -88,13 +88,13 @@ export const makeConversations = Effect.gen(function* () {
     id: string
   ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OpenAiError, Principal> {
     const { thread } = yield* Effect.mapError(threads.get(yield* find(id)), notFound(id))
-    return answer(thread)
+    return toResponse(thread)
   })
 
   const update = Effect.fnUntraced(function* (id: string) {
     const { metadata } = yield* Effect.flatMap(readFields, decodeChange)
     const threadId = yield* find(id)
-    return answer(yield* Effect.mapError(threads.update(threadId, { [entry]: { ...metadata } }), notFound(id)))
+    return toResponse(yield* Effect.mapError(threads.update(threadId, { [entry]: { ...metadata } }), notFound(id)))
   })
 
   const remove = Effect.fnUntraced(function* (id: string) {

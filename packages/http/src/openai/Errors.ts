@@ -63,7 +63,7 @@ const renamed: Readonly<Record<string, string | null>> = {
   llm_provider: "model",
   model_name: "model",
   tool_outputs: "input",
-  // Made of several fields: which of them it was is not known any more.
+  // These are made of several fields, so it is not known which of the fields is wrong.
   content: null,
   files: null,
   transcript: null

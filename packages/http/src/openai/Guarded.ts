@@ -18,7 +18,7 @@ type Response = HttpServerResponse.HttpServerResponse
 
 /** The endpoint as the guards get it: they read its annotations. */
 const endpointFor = (scope: KeyScope) => ({
-  // Every endpoint is one of this type but for how its handlers are called, and nothing is called here.
+  // An endpoint differs from this type only in how its handlers are called, and no handler is called here.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   endpoint: HttpApiEndpoint.get("openai", "/v1").annotate(NeedsScope, scope) as unknown as HttpApiEndpoint.Top,
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion

@@ -30,7 +30,7 @@ const FunctionCallOutput = Schema.Struct({
   output: content
 })
 
-/** What a model thought is kept by the kernel itself; as input it says nothing. */
+/** Thoughts of a model. The kernel keeps them itself, so as input they are ignored. */
 const Reasoning = Schema.Struct({ type: Schema.Literal("reasoning") })
 
 const InputItem = Schema.Union([Message, FunctionCall, FunctionCallOutput, Reasoning])
@@ -89,7 +89,7 @@ export const conversationIn = (
   return Result.succeed({ developer, items })
 }
 
-/** Text: of the developer. Null: nothing that a model reads. */
+/** A text is what the developer says. Null: nothing that a model reads. */
 const itemFrom = (
   each: InputItem,
   param: string,

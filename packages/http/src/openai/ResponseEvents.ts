@@ -81,7 +81,7 @@ export class ResponseEvents {
     return this.tell("response.output_text.delta", { ...this.position, delta: text, logprobs: [] })
   }
 
-  /** The text that counts is that of the end: markers that name nothing are gone. */
+  /** The text of the end event is the valid one: markers that name nothing are removed from it. */
   private closed(status: "completed" | "incomplete", { content: text, supplements = {} }: End): string {
     if (this.text === null) return ""
     const annotations = responseAnnotations(supplements)

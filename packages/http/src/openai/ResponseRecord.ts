@@ -31,7 +31,7 @@ export type Asked = typeof Asked.Type
 
 const readAsked = Schema.decodeUnknownOption(Asked)
 
-/** Of a run that was begun by the native API. */
+/** What was asked. For a run that was begun by the native API nothing is kept: then the values are empty. */
 export const readAskedOrEmpty = (kept: unknown): Asked =>
   Option.getOrElse(readAsked(kept), () => ({
     instructions: null,
@@ -149,7 +149,7 @@ export const responseRecord = (parts: ResponseParts) => {
   }
 }
 
-/** Of an answer that is kept, but did not come to its end. */
+/** The calls of an answer. A call with `approval` waits for a person. */
 type Calls = ReadonlyArray<{
   readonly id: string
   readonly name: string
@@ -186,7 +186,7 @@ const statusOfReply = {
   IN_PROGRESS: "in_progress"
 } as const
 
-export const ofReply = (beginning: Beginning, reply: TurnReply): ResponseParts => ({
+export const repliedParts = (beginning: Beginning, reply: TurnReply): ResponseParts => ({
   ...begun(
     beginning,
     `${reply.provider}/${reply.model}`,
@@ -225,8 +225,8 @@ export const toolsIn = ({ plan }: Pick<Run, "plan">): ReadonlyArray<ToolDefiniti
 
 const isJsonObject = Schema.is(Schema.JsonObject)
 
-/** A response as the store has it, of the answers of its run. One is missing while nothing of its leg is stored. */
-export const ofStored = (
+/** The stored response, made of the answers of its run. Null while nothing of its leg is stored. */
+export const storedParts = (
   ids: ResponseIds,
   run: Run,
   asked: Asked,

@@ -40,7 +40,7 @@ import {
   readAskedOrEmpty,
   begun,
   type Beginning,
-  ofReply,
+  repliedParts,
   responseIds,
   responseRecord
 } from "./ResponseRecord.ts"
@@ -180,7 +180,7 @@ export const makeResponses = Effect.gen(function* () {
       Effect.onInterrupt(() => cancel(turn))
     )
     if (reply.fault !== null) return yield* fromFault(reply.fault, isStored)
-    return withIgnored(HttpServerResponse.jsonUnsafe(responseRecord(ofReply(beginning, reply))), ignored)
+    return withIgnored(HttpServerResponse.jsonUnsafe(responseRecord(repliedParts(beginning, reply))), ignored)
   })
 
   return Effect.gen(function* () {
@@ -215,7 +215,7 @@ export const makeResponses = Effect.gen(function* () {
       const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
       const turn = yield* nextLeg(wanted, waiting)
       const beginning = { ids: responseIds(turn, waiting.leg), asked, isStored, tools: tools.tools }
-      const ignored = [...ignoredOptions(fields, ResponseBody.fields), ...ofTheRun(body, asked)]
+      const ignored = [...ignoredOptions(fields, ResponseBody.fields), ...changedFieldsOfRun(body, asked)]
       return yield* answer(turn, beginning, body, ignored)
     }
     const asked = askedBy(body)
@@ -250,7 +250,7 @@ const askedBy = (body: ResponseBody): Asked => ({
 
 const isJson = Schema.is(Schema.Json)
 
-/** Those that were sent, as they were sent. */
+/** The settings that the client has sent, as they were sent. */
 const sentSettings = (body: ResponseBody): Pick<Asked, "settings"> => {
   const sent = Object.keys(responseSettings).flatMap((name) => {
     const value: unknown = Object.entries(body).find(([field]) => field === name)?.[1]
@@ -260,7 +260,7 @@ const sentSettings = (body: ResponseBody): Pick<Asked, "settings"> => {
 }
 
 /** What belongs to the run and does not change when the outputs of its tools come. */
-const ofTheRun = (body: ResponseBody, asked: Asked): ReadonlyArray<string> =>
+const changedFieldsOfRun = (body: ResponseBody, asked: Asked): ReadonlyArray<string> =>
   typeof body.instructions === "string" && body.instructions !== asked.instructions ? ["instructions"] : []
 
 const bothNamed = invalid("Name either previous_response_id or conversation.", "previous_response_id")

@@ -10,7 +10,7 @@ import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readResponseId } from "./Ids.ts"
 import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { ResponseEvents } from "./ResponseEvents.ts"
-import { readAskedOrEmpty, ofStored, responseRecord, toolsIn } from "./ResponseRecord.ts"
+import { readAskedOrEmpty, storedParts, responseRecord, toolsIn } from "./ResponseRecord.ts"
 import { deletedKey, endLeg, isDeleted, isForgotten, answersInRun, questionInRun } from "./StoredTurns.ts"
 import { keptTranscript } from "./TranscriptPart.ts"
 
@@ -36,7 +36,7 @@ export const makeStoredResponses = Effect.gen(function* () {
     const question = questionInRun(found.messages, run.id)
     const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
     const answers = answersInRun(found.messages, run.id)
-    const parts = ofStored(ids, run, asked, answers)
+    const parts = storedParts(ids, run, asked, answers)
     if (parts === null || isDeleted(found.thread, ids)) return yield* missing(id)
     return { ...found, ids, run, asked, parts, isNewest: endLeg(answers, ids.leg, run.leg) === run.leg }
   })

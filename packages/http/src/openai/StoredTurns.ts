@@ -12,7 +12,7 @@ export const answersInRun = (messages: ReadonlyArray<Message>, runId: ResponseId
 export const questionInRun = (messages: ReadonlyArray<Message>, runId: ResponseIds["runId"]): Message | undefined =>
   messages.find((message) => message.runId === runId && message.role === "user")
 
-/** The client has no part in what comes after this leg: it waited for people's decisions alone. */
+/** Whether a leg waited for people's decisions alone, so that the client has no part in the next leg. */
 const isDecided = (answer: Message | undefined): boolean =>
   answer !== undefined &&
   answer.toolCalls.length > 0 &&
@@ -42,7 +42,7 @@ export const waitingIn = (messages: ReadonlyArray<Message>): ResponseIds | null 
 export const developerIn = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
   messages.flatMap((message) => (message.role === "user" ? (keptTranscript(message)?.developer ?? []) : []))
 
-/** All messages up to a response, itself included. */
+/** All messages up to the end of a response. */
 export const upTo = (messages: ReadonlyArray<Message>, { leg, runId }: ResponseIds): ReadonlyArray<Message> => {
   const answers = answersInRun(messages, runId)
   const answer = answers[endLeg(answers, leg)]

@@ -2,8 +2,8 @@
  * Writes batches of events as fast as they are taken and no faster, and a comment line at the start and whenever nothing came for a while,
  * so that proxies keep the connection. There is no queue: a reader that does not read delays only itself.
  *
- * `withHeartbeat` gives a stream of bytes, for every platform. Where the server is Node's, its connection is written to directly
- * (`findTelling`): a stage of a stream between the two would be paid again for every batch.
+ * `withHeartbeat` gives a stream of bytes, for every platform. A server of Node writes to its connection directly (`findTelling`), because
+ * a stream between the events and the connection would cost time for every batch.
  */
 import type { StoreUnavailable } from "@colloquy/core"
 import { pullStream } from "@colloquy/core/adapters"
@@ -23,7 +23,7 @@ import { OpenStreams } from "./OpenStreams.ts"
 const encoder = new TextEncoder()
 const ping = encoder.encode(": ping\n\n")
 
-/** Makes bytes of what gives the text of events. */
+/** Makes a function that gives bytes from one that gives text. */
 export const inBytes =
   <A>(encode: (batch: ReadonlyArray<A>) => string) =>
   (batch: ReadonlyArray<A>): Uint8Array =>
@@ -53,7 +53,7 @@ export type Telling = (sink: Sink) => Effect.Effect<void, StoreUnavailable>
 
 const tellings = new WeakMap<object, Telling>()
 
-/** What the stream of a body is made of, for a server that can write by itself; undefined for any other stream. */
+/** The function that writes the body of a stream to a sink, for a server that has one of its own; undefined for any other stream. */
 export const findTelling = (stream: object): Telling | undefined => tellings.get(stream)
 
 export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Array, StoreUnavailable> => {
@@ -69,7 +69,7 @@ const tell = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }
   pulse.write(ping)
   const timer = Effect.runForkWith(yield* Effect.context())(pulse.beats)
   const streams = yield* OpenStreams
-  /** Among many streams: others first, and a pause after the piece. */
+  /** Where many streams are open: other streams go first, and a pause follows the piece. */
   const writeAmongMany = (batch: ReadonlyArray<A>) =>
     Effect.andThen(
       Effect.andThen(
@@ -86,7 +86,7 @@ const tell = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }
   )
 })
 
-/** Begins at that event of the batch, and goes on when there is room. */
+/** Writes the events of a batch from the index `start` on. Where there is no room, it waits. */
 const writeBatch = <A>(
   batch: ReadonlyArray<A>,
   start: number,

@@ -1,7 +1,7 @@
 /**
  * The streams of events that are open in this process. A request takes its slot before anything is stored for it, and keeps it until it is over.
- * Where there are many streams, each waits a little after a piece and then gets all that came meanwhile: what they cost together does not rise with
- * their number, and other requests go between.
+ * Where there are many streams, each waits a little after a piece and then gets all events that came meanwhile: so the cost of all streams together
+ * does not rise with their number, and other requests get their time.
  */
 import { type OwnerId, Principal } from "@colloquy/core"
 import * as Context from "effect/Context"
@@ -21,7 +21,7 @@ class Count {
   private readonly byOwner = new Map<OwnerId, number>()
   private open = 0
 
-  /** An owner may not have more streams than are still free, so no owner takes the last slot. */
+  /** An owner gets a slot only while more are free than this owner has, so no owner takes the last one. */
   private hasSlot(owner: OwnerId, limit: number): boolean {
     return (this.byOwner.get(owner) ?? 0) < limit - this.open
   }

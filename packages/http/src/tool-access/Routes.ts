@@ -1,6 +1,6 @@
 /**
  * How owners grant access to servers of tools at which each has an account, as a wing: an endpoint that begins, the one to which the browser
- * comes back, and those that tell and end it. What the servers speak stands behind `ToolAccess`.
+ * comes back, and those that show and end the access. What the servers speak stands behind `ToolAccess`.
  */
 import type { Principal, StoreUnavailable } from "@colloquy/core"
 import { makeAuthentication } from "@colloquy/core/adapters"
@@ -159,7 +159,10 @@ const callbackHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (group) {
     const installed = yield* service
     const authenticate = yield* makeAuthentication(yield* HttpSettings)
-    /** The owner of the browser's session, or of the key of a page that passes on what came to it; null: the state alone decides. */
+    /**
+     * The owner who opens this address: by the session of the browser, or by the key of a page that passes the request on. Null: nobody is
+     * known, so only `state` says who asked.
+     */
     const asking = (request: HttpServerRequest) =>
       authenticate(Redacted.make(request.headers["x-api-key"] ?? ""), readCredentials(request)).pipe(
         Effect.map(({ ownerId }) => ownerId),

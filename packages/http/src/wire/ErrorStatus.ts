@@ -242,7 +242,7 @@ const table = {
     ),
   ShuttingDown: unavailable,
   StoreUnavailable: ({ isErasing, message }) => {
-    // Every endpoint would have to declare this answer. It is thrown, and `Envelope` gives it for all.
+    // Every endpoint would have to declare this error. So it is thrown, and `Envelope` answers with it for all endpoints.
     if (isErasing === true) throw new Conflict({ detail: message })
     return new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
   }

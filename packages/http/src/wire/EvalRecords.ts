@@ -118,9 +118,9 @@ export const EvalCase = Schema.Struct({
   expectations: Expectations,
   tags: Schema.Array(Schema.String),
   tools: Schema.Array(Recorded),
-  /** Null: those of the assistant. */
+  /** Null: the tools of the assistant. */
   tool_definitions: Schema.NullOr(Schema.Array(Tool)),
-  /** Null: those of the assistant. */
+  /** Null: the instructions of the assistant. */
   instructions: Schema.NullOr(Schema.String),
   /** What the question asks for in the place of words, as a message does. */
   ...askedFields,
@@ -189,7 +189,7 @@ export const ExperimentRequest = Schema.Struct({
   concurrency: maybeOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 16 })), 3),
   /** No attempt begins when this much is spent. */
   budget_usd: maybe(Schema.Finite.check(Schema.isGreaterThan(0))),
-  /** Of every case, beside its own. */
+  /** Expectations of every case, beside its own ones. */
   expectations: maybe(Expectations)
 }).annotate({ identifier: "ExperimentRequest" })
 export type ExperimentRequest = typeof ExperimentRequest.Type
@@ -412,7 +412,7 @@ const group = {
   assistant_id: Id,
   assistant_version: Schema.NullOr(Schema.Int),
   turns: Schema.Int,
-  /** Those of the turns that could not be scored. */
+  /** How many of the turns could not be scored. */
   unscored: Schema.Int,
   passed: Schema.Int,
   pass_rate: NullableNumber,

@@ -43,7 +43,7 @@ export const writeTimestamp = (date: Date): string => writeTime(date.getTime())
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000]
 const padded = (count: number, digits: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => String(n).padStart(digits, "0"))
-const [ofTwo, ofThree] = [padded(60, 2), padded(1000, 3)]
+const [twoDigits, threeDigits] = [padded(60, 2), padded(1000, 3)]
 
 /** As `toISOString`, in a fifth of its time: messages of a list are mostly of one day, whose text is kept. */
 const writeTime = (() => {
@@ -56,8 +56,8 @@ const writeTime = (() => {
       known = begin
     }
     const rest = millis - begin
-    const [hours, minutes] = [ofTwo[Math.floor(rest / hour)], ofTwo[Math.floor(rest / minute) % 60]]
-    return `${date}${hours}:${minutes}:${ofTwo[Math.floor(rest / second) % 60]}.${ofThree[rest % second]}Z`
+    const [hours, minutes] = [twoDigits[Math.floor(rest / hour)], twoDigits[Math.floor(rest / minute) % 60]]
+    return `${date}${hours}:${minutes}:${twoDigits[Math.floor(rest / second) % 60]}.${threeDigits[rest % second]}Z`
   }
 })()
 

@@ -42,7 +42,7 @@ const RunFailure = Schema.Struct({
 }).annotate({ identifier: "RunFailure" })
 
 const ReadPart = Schema.Struct({
-  /** By the name that the `prompt` of the run's record has for it. */
+  /** The name of the part of the prompt, as in `prompt` of the run's record. */
   part: Schema.String,
   /** By the service's own counter. */
   estimated_tokens: Schema.Int,

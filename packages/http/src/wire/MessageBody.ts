@@ -100,7 +100,10 @@ const VoiceRequest = Schema.Struct({
   )
 }).annotate({ identifier: "VoiceRequest" })
 
-/** Bodies ignore what they do not know, except inside these fields, where it is refused; `video_config` has a check of its own. Bodies of evals are exact as a whole. */
+/**
+ * Unknown fields of a body are ignored, but refused inside these fields; `video_config` has a check of its own. Bodies of evals refuse them
+ * everywhere.
+ */
 export const exactFields: ReadonlySet<string> = new Set(["thinking", "router", "model_options"])
 export const exactRecords: ReadonlySet<string> = new Set([
   "Thinking",
@@ -128,7 +131,7 @@ const SendToLlm = Schema.Union([
   Schema.String.check(Schema.isPattern(isBooleanWord, { expected: "a boolean" }))
 ])
 
-/** Those that stand before `metadata` in a form. */
+/** The fields that stand before `metadata` in a form. */
 const firstFields = {
   content: maybe(Schema.String),
   /** Absent: the version that the thread is pinned to, or the present one. */
@@ -158,7 +161,7 @@ const firstFields = {
   background: maybeOr(Schema.Boolean, false),
   /** JSON Schema (2020-12) of the answer: at most 64 KiB and 20 levels. */
   output_schema: maybe(Schema.Union([Schema.JsonObject, Schema.Boolean])),
-  /** What the value is: 1 to 64 letters, digits, `_` and `-`. */
+  /** A name for the value: 1 to 64 letters, digits, `_` and `-`. */
   output_name: maybe(Schema.String),
   custom_timestamp: maybe(DateTime)
 }
@@ -195,8 +198,8 @@ export const StatelessMessageRequest = Schema.Struct({
 export type StatelessMessageRequest = typeof StatelessMessageRequest.Type
 
 /**
- * The same as the server reads them. What speaks to one part is checked by its wing and by the part of the turn, which find all problems at
- * once, those that depend on the model among them.
+ * Fields of these bodies as the server reads them. Each asks one part of turns for something. The part and its wing check the field, and find
+ * all problems at once, also problems that depend on the model.
  */
 const checkedByWings = {
   image_config: maybe(Schema.JsonObject),

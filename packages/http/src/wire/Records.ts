@@ -139,7 +139,7 @@ export const VoiceRecords = Schema.Struct({
       content_type: Schema.String,
       voice: text,
       characters: Schema.Int,
-      /** Why it ended before the answer did. */
+      /** Why the speech ended before the answer did. */
       error: text,
       ...voiceModel,
       ...audio

@@ -10,7 +10,7 @@ const Thread = Schema.Union([Schema.Literal("new"), Schema.Struct({ thread_id: U
 
 const fields = {
   paused: maybeOr(Schema.Boolean, false),
-  /** Of its messages. */
+  /** The metadata of the schedule's messages. */
   metadata: maybe(Schema.JsonObject),
   /** What happens to times at which no process was running: one turn for all of them, or none. */
   on_missed: maybeOr(OnMissed, "once")

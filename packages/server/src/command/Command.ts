@@ -72,11 +72,11 @@ export class Stopped extends Error {}
 const isTold = (error: unknown): error is Error =>
   error instanceof WronglyCalled || error instanceof Stopped || (error instanceof Error && "_tag" in error)
 
-/** What a person reads when the command could not do its work. A fault of ours says so, and where only if the operator wants to see it. */
-export const toldError = (error: unknown, showsPlace: boolean): string => {
+/** What a person reads when the command could not do its work. A fault of ours says so; its stack is shown only if the operator wants to see it. */
+export const toldError = (error: unknown, showsStack: boolean): string => {
   if (isTold(error)) return error.message
   const what = error instanceof Error ? error.message : JSON.stringify(error)
-  if (showsPlace && error instanceof Error) return error.stack ?? what
+  if (showsStack && error instanceof Error) return error.stack ?? what
   return `This is a fault of Colloquy: ${what}. Set LOG_LEVEL=debug to see where it happened, and report it.`
 }
 

@@ -214,8 +214,8 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         })
       )
       assert.deepStrictEqual(yield* store.findAddressed(id), Option.some({ ownerId, revokedAt: null }))
-      const ofTheirs = Option.some({ ownerId: theirs.ownerId, revokedAt: null })
-      assert.deepStrictEqual(yield* store.findAddressed(theirs.id), ofTheirs)
+      const foundTheirs = Option.some({ ownerId: theirs.ownerId, revokedAt: null })
+      assert.deepStrictEqual(yield* store.findAddressed(theirs.id), foundTheirs)
       yield* store.remove(id)
       for (const unknown of [id, yield* newId(DocumentId), DocumentId.make("no document")]) {
         assert.isTrue(Option.isNone(yield* store.findAddressed(unknown)))
@@ -263,11 +263,11 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         yield* insert(ofThread, { createdAt: moment(3) })
       ]
       yield* insert((yield* openScopes).ofThread)
-      const ofIt = { threadId: ofThread.threadId }
-      assert.deepStrictEqual(yield* store.list(ofIt, firstPage), [older, ...together, attached])
+      const wholeThread = { threadId: ofThread.threadId }
+      assert.deepStrictEqual(yield* store.list(wholeThread, firstPage), [older, ...together, attached])
       assert.deepStrictEqual(yield* store.list({ assistantId: ofAssistant.assistantId }, firstPage), [shared])
       assert.deepStrictEqual(yield* store.list({ messageId: ofMessage.messageId }, firstPage), [attached])
-      const pages = yield* Effect.forEach([0, 3, 6], (skip) => store.list(ofIt, { skip, limit: 3 }))
+      const pages = yield* Effect.forEach([0, 3, 6], (skip) => store.list(wholeThread, { skip, limit: 3 }))
       assert.deepStrictEqual(
         pages.map((page) => page.map(({ id }) => id)),
         [[older.id, ...together.map(({ id }) => id)], [attached.id], []]

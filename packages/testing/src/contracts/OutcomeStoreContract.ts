@@ -156,13 +156,13 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       const { assistantId: another } = yield* openThread
       const ofThread = yield* sampleOutcome({ assistantId, threadId })
       const kept = yield* sampleOutcome({ assistantId })
-      const ofAnother = yield* sampleOutcome({ assistantId: another })
-      for (const each of [ofThread, kept, ofAnother]) yield* store.record(each)
+      const foreignOutcome = yield* sampleOutcome({ assistantId: another })
+      for (const each of [ofThread, kept, foreignOutcome]) yield* store.record(each)
       yield* (yield* ThreadStore).remove(threadId)
       yield* (yield* AssistantStore).remove(another)
       assert.deepStrictEqual(yield* store.newest(assistantId, 10), [kept])
       assert.deepStrictEqual(yield* store.newest(another, 10), [])
-      assert.deepStrictEqual(yield* store.find([ofThread, kept, ofAnother]), [kept])
+      assert.deepStrictEqual(yield* store.find([ofThread, kept, foreignOutcome]), [kept])
     })
   })
 

@@ -24,7 +24,7 @@ export interface Problem {
 }
 
 /** Settings of the vendor's model. Others are settings of the service, or have one possible value. */
-const ofModel = [
+const modelSettings = [
   "output_modalities",
   "max_output_tokens",
   "tool_choice",
@@ -36,7 +36,7 @@ const ofModel = [
   "audio"
 ] as const
 
-const known: ReadonlySet<string> = new Set([...ofModel, "type", "model", "instructions", "tools", "prompt"])
+const known: ReadonlySet<string> = new Set([...modelSettings, "type", "model", "instructions", "tools", "prompt"])
 
 const queryNames = ["thread_id", "assistant_id", "memory", "memory_pro", "web_search"]
 
@@ -160,7 +160,7 @@ const isSame = (one: Schema.Json | undefined, other: Schema.Json | undefined): b
 /** The vendor's options. Some vendors have the voice and the turn detection at the top. */
 export const vendorOptions = ({ asked, model }: Settings): Fields => {
   const taken = settingsTaken(model)
-  const options = ofModel.filter((name) => name !== "audio" && taken.has(name)).map((name) => [name, asked[name]])
+  const options = modelSettings.filter((name) => name !== "audio" && taken.has(name)).map((name) => [name, asked[name]])
   const atTop = defined({
     turn_detection: taken.has("turn_detection") ? at(asked, "audio", "input", "turn_detection") : undefined,
     voice: taken.has("voice") ? at(asked, "audio", "output", "voice") : undefined
@@ -208,7 +208,7 @@ export const shownSession = (settings: Settings, id: string): Fields => {
     output_modalities: ["audio"],
     ...without(
       asked,
-      ofModel.filter((name) => name !== "output_modalities")
+      modelSettings.filter((name) => name !== "output_modalities")
     ),
     ...options,
     type: "realtime",

@@ -2,7 +2,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import * as Redacted from "effect/Redacted"
 import * as AiSdk from "../../../src/providers/AiSdk.ts"
-import type { Vendor } from "../Vendors.ts"
+import type { Vendor } from "../Vendor.ts"
 import { openAi } from "./OpenAiChat.ts"
 
 export const aiSdk: Vendor = {

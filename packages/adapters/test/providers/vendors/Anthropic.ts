@@ -2,7 +2,7 @@
 import * as Anthropic from "../../../src/providers/Anthropic.ts"
 import { list, record } from "../../../src/protocols/Wire.ts"
 import type { RefusedWith, Said } from "@colloquy/testing/contracts"
-import type { Vendor } from "../Vendors.ts"
+import type { Vendor } from "../Vendor.ts"
 
 const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`

@@ -13,7 +13,7 @@ import * as Stream from "effect/Stream"
 import * as EffectAi from "../../../src/providers/EffectAi.ts"
 import { list, parseJson, record } from "../../../src/protocols/Wire.ts"
 import type { Said } from "@colloquy/testing/contracts"
-import type { Vendor } from "../Vendors.ts"
+import type { Vendor } from "../Vendor.ts"
 import { refuse } from "./OpenAiChat.ts"
 
 type Part = Response.StreamPartEncoded

@@ -2,7 +2,7 @@
 import * as Gemini from "../../../src/providers/Gemini.ts"
 import { list, parseJson, record } from "../../../src/protocols/Wire.ts"
 import type { RefusedWith, Said } from "@colloquy/testing/contracts"
-import type { Vendor } from "../Vendors.ts"
+import type { Vendor } from "../Vendor.ts"
 
 type Finish = Extract<Said, { readonly finish: unknown }>
 

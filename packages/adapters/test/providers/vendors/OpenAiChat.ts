@@ -4,7 +4,7 @@ import * as OpenAiCompatible from "../../../src/providers/OpenAiCompatible.ts"
 import * as OpenRouter from "../../../src/providers/OpenRouter.ts"
 import { list, record } from "../../../src/protocols/Wire.ts"
 import type { RefusedWith, Said } from "@colloquy/testing/contracts"
-import type { Vendor } from "../Vendors.ts"
+import type { Vendor } from "../Vendor.ts"
 
 export const frame = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
 

@@ -4,7 +4,7 @@ import type { FinishReason } from "@colloquy/core/adapters"
 import { list, record } from "../../../src/protocols/Wire.ts"
 import * as OpenAi from "../../../src/providers/OpenAi.ts"
 import type { Said } from "@colloquy/testing/contracts"
-import type { Vendor } from "../Vendors.ts"
+import type { Vendor } from "../Vendor.ts"
 import { refuse } from "./OpenAiChat.ts"
 
 const frame = (data: { readonly type: string; readonly [field: string]: unknown }): string =>

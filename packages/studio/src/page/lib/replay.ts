@@ -1,5 +1,5 @@
 /** A turn as it was at an instant of its log, and the step to which each event belongs. Pure. */
-import { afterEvent, type Answer, emptyAnswer } from "../state/answer.ts"
+import { afterEvent, type Answer, emptyAnswer } from "./answer.ts"
 import type { RunStep, StreamEvent } from "../wire.ts"
 
 /** What stood on the screen: the message, and an answer for each leg. */

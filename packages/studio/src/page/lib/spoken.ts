@@ -1,5 +1,5 @@
 /** A spoken turn out of its stored messages: a voice session is no run, so nothing else is kept of it. Pure. */
-import { type Answer, type Call, storedAnswer } from "../state/answer.ts"
+import { type Answer, type Call, storedAnswer } from "./answer.ts"
 import { isRecord, type StoredMessage } from "../wire.ts"
 import type { FilmStep } from "./waterfall.ts"
 

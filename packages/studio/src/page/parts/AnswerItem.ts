@@ -1,7 +1,7 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { briefly, money, plural, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
-import { type Answer, isOpen, type Piece, turnId } from "../state/answer.ts"
+import { type Answer, isOpen, type Piece, turnId } from "../lib/answer.ts"
 import { failureReason } from "../state/conversation.ts"
 import type { RunSummary } from "../wire.ts"
 import { classes, html, lazy, type Signal, useEffect, useState, type View } from "../view.ts"

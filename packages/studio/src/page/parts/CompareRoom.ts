@@ -1,6 +1,6 @@
 /** Two models answer one message side by side. Each uses a separate thread, so that neither sees the other's answer. */
 import { duration } from "../lib/format.ts"
-import { emptyAnswer } from "../state/answer.ts"
+import { emptyAnswer } from "../lib/answer.ts"
 import { catalogueProblem, readModelName, writeModelName } from "../state/catalogue.ts"
 import { Conversation } from "../state/conversation.ts"
 import { useTitle } from "../state/address.ts"

@@ -1,5 +1,5 @@
 /** The input of the user: text, files (dropped, pasted or chosen), the options of the turn, and the button that stops it. */
-import { ofType, catalogueProblem, readModelName } from "../state/catalogue.ts"
+import { modelsOfType, catalogueProblem, readModelName } from "../state/catalogue.ts"
 import { removeUpload } from "../state/documents.ts"
 import { type ActiveOption, activeOptions, options, resetOption } from "../state/options.ts"
 import {
@@ -27,7 +27,7 @@ const TurnOptions = lazy(async () => {
   return Panel
 })
 
-const listeners = ofType("stt")
+const listeners = modelsOfType("stt")
 
 /** The catalogue's problem with the model of the next message. */
 const modelProblem = (): string | null => {

@@ -5,7 +5,7 @@ import { mayAct } from "../lib/host.ts"
 import { hasRoom, rooms } from "../rooms.ts"
 import { go } from "../state/address.ts"
 import { edited, isPaletteOpen } from "../state/dialogs.ts"
-import { turnId } from "../state/answer.ts"
+import { turnId } from "../lib/answer.ts"
 import * as inspector from "../state/inspector.ts"
 import {
   act,

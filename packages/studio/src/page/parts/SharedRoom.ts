@@ -1,5 +1,5 @@
 /** A turn from a shared file: its messages, and its details beside them. Nothing of it is sent anywhere. */
-import { storedAnswer } from "../state/answer.ts"
+import { storedAnswer } from "../lib/answer.ts"
 import { useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
 import { newThread } from "../state/studio.ts"

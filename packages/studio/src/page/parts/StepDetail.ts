@@ -6,7 +6,7 @@ import { curlSample, type SampleRequest, typescriptSample } from "../lib/samples
 import { stepFailures, type FilmStep } from "../lib/waterfall.ts"
 import { hasRoom } from "../rooms.ts"
 import { href } from "../state/address.ts"
-import { type Call, storedAnswer } from "../state/answer.ts"
+import { type Call, storedAnswer } from "../lib/answer.ts"
 import * as inspector from "../state/inspector.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import type { LoggedEvent } from "../state/log.ts"

@@ -1,6 +1,6 @@
 /** The tool calls of an answer, with arguments and results. */
 import { prettyJson } from "../lib/format.ts"
-import type { Call } from "../state/answer.ts"
+import type { Call } from "../lib/answer.ts"
 import { html, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 

@@ -1,5 +1,5 @@
 /** The folded panel above the message field: model, reasoning, and the server's other features for a turn. */
-import { ofType } from "../state/catalogue.ts"
+import { modelsOfType } from "../state/catalogue.ts"
 import { assistant, can } from "../state/studio.ts"
 import { options, setOptions } from "../state/options.ts"
 import { html, type View } from "../view.ts"
@@ -9,10 +9,10 @@ import type { QuestionRow } from "../lib/questionRows.ts"
 import { ModelPicker } from "./ModelPicker.ts"
 import { QuestionRows } from "./QuestionRows.ts"
 
-const imageModels = ofType("image")
-const videoModels = ofType("video")
-const speakers = ofType("tts")
-const typedModels = ofType("system_one")
+const imageModels = modelsOfType("image")
+const videoModels = modelsOfType("video")
+const speakers = modelsOfType("tts")
+const typedModels = modelsOfType("system_one")
 
 const efforts = { off: "Off", on: "On", ...effortWords }
 const memories = { off: "Off", Readonly: "Reads", Auto: "Reads and learns" }

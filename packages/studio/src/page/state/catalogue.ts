@@ -10,11 +10,11 @@ export const loadCatalogue = async (): Promise<void> => {
   models.value = found
 }
 
-export const ofType = (type: Model["model_type"]) =>
+export const modelsOfType = (type: Model["model_type"]) =>
   computed(() => models.value.filter(({ model_type }) => model_type === type))
 
-export const chatModels = ofType("llm")
-export const realtimeModels = ofType("realtime")
+export const chatModels = modelsOfType("llm")
+export const realtimeModels = modelsOfType("realtime")
 
 /** True: no provider is set up, and only the demo answers. */
 export const isDemo = computed(

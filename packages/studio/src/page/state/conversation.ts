@@ -16,7 +16,7 @@ import type {
   Thread,
   ToolCall
 } from "../wire.ts"
-import { afterEvent, type Answer, emptyAnswer, isOpen, type MessageBody, storedAnswer } from "./answer.ts"
+import { afterEvent, type Answer, emptyAnswer, isOpen, type MessageBody, storedAnswer } from "../lib/answer.ts"
 import { record } from "./log.ts"
 
 export interface Question {

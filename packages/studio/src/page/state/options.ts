@@ -2,7 +2,7 @@
 import { exampleRows, toQuestions } from "../lib/questionRows.ts"
 import { computed } from "../view.ts"
 import type { Capabilities, JsonRecord } from "../wire.ts"
-import type { MessageBody } from "./answer.ts"
+import type { MessageBody } from "../lib/answer.ts"
 import { readModelName } from "./catalogue.ts"
 import type { Choices, TurnOptions } from "./choices.ts"
 import { choices, choose } from "./studio.ts"

@@ -4,7 +4,7 @@
  */
 import { effect, signal } from "../view.ts"
 import { type Attachment, isRecord } from "../wire.ts"
-import type { MessageBody } from "./answer.ts"
+import type { MessageBody } from "../lib/answer.ts"
 import { attachFile, type Upload, uploads } from "./documents.ts"
 import { bodyFor, options } from "./options.ts"
 import { can, conversation, notice, tell } from "./studio.ts"

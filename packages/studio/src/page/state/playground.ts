@@ -9,7 +9,7 @@ import { readTools, writeTools } from "../lib/tools.ts"
 import { find, readModelName, writeModelName } from "./catalogue.ts"
 import { batch, computed, signal, type Signal } from "../view.ts"
 import type { Assistant, JsonRecord, Run, RunInspection, Thread } from "../wire.ts"
-import { afterEvent, type Answer, emptyAnswer } from "./answer.ts"
+import { afterEvent, type Answer, emptyAnswer } from "../lib/answer.ts"
 import type { Kept } from "./dialogs.ts"
 import { saveAssistant, readAssistant } from "./knowledge.ts"
 

@@ -4,10 +4,10 @@
  * nothing because a model wrote it.
  */
 import { Marked, type Token, type Tokens } from "marked"
-import { CodeBlock } from "../parts/CodeBlock.ts"
-import { Marker } from "../parts/Excerpts.ts"
+import { CodeBlock } from "./CodeBlock.ts"
+import { Marker } from "./Excerpts.ts"
 import { html, type View } from "../view.ts"
-import { safeLink } from "./addresses.ts"
+import { safeLink } from "../lib/addresses.ts"
 
 const marked = new Marked({
   gfm: true,
