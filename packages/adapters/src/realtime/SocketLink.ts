@@ -52,8 +52,13 @@ const connect = Effect.fnUntraced(function* (
   let next: VendorSocket | null = null
 
   const mapping: VendorMapping = session.makeMapping({
-    event: tell,
-    audio: listener.audio,
+    // A message can be told in several pieces, and each of them can end the session.
+    event: (event) => {
+      if (!isOver) tell(event)
+    },
+    audio: (itemId, encoded) => {
+      if (!isOver) listener.audio(itemId, encoded)
+    },
     send: (message) => sendTo(socket, message),
     redial: () => {
       if (next === null && !isOver)
@@ -83,6 +88,7 @@ const connect = Effect.fnUntraced(function* (
   const attach = (each: WebSocket): void => {
     let missed = 0
     each.on("message", (data) => {
+      if (isOver) return
       const message = frameBytes(data)
       mapping.receive(message, now())
       release(message)

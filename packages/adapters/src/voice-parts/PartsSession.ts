@@ -169,7 +169,8 @@ export class PartsSession {
   }
 
   private fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
-    const fiber = this.around.run(effect)
+    // What is told may end the session, and what follows it is not begun then.
+    const fiber = this.around.run(this.isOver ? Effect.void : effect)
     this.fibers.add(fiber)
     fiber.addObserver(() => this.fibers.delete(fiber))
     return fiber
