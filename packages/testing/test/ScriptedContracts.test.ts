@@ -38,7 +38,7 @@ const saidBeats = (said: Said, says: ReadonlyArray<Said>) => {
   if ("refusal" in said) return [say(said.refusal)]
   if ("error" in said) return [fail(said.error)]
   if ("arguments" in said) return []
-  if ("finish" in said) return [...(said.usage === null ? [] : [uses(said.usage)]), finish(said.finish)]
+  if ("finish" in said) return [...(said.usage === null ? [] : [uses(said.usage)]), finish(said.finish, "model-1-2026")]
   const { id, name, slot } = said.call
   const pieces = says.flatMap((each) =>
     "arguments" in each && each.arguments.slot === slot ? [each.arguments.text] : []
@@ -59,7 +59,8 @@ const scripted = Effect.map(make([]), (model): ChatVendor => ({
       left: Effect.sync(() => assert.strictEqual(model.interrupted(), says.length === 0 ? 1 : 0))
     }
   },
-  requests: () => model.requests.length
+  requests: () => model.requests.length,
+  seen: () => model.requests
 }))
 
 chatDriverSuite("a script", scripted, {

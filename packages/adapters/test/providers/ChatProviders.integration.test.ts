@@ -1,66 +1,15 @@
 /** Every chat provider against a server that speaks its wire: the contract, the wire form of requests, and what it says about retries. */
 import { assert, describe, expect, it } from "@effect/vitest"
 import { type ChatEvent, converse, defaultChatPolicy, isRefusedRequest } from "@colloquy/core/adapters"
-import { type ChatAnswer, chatDriverSuite, type ChatVendor } from "@colloquy/testing/contracts"
+import { type ChatAnswer, chatDriverSuite } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { writtenByDifference } from "../../../../test/written.ts"
+import { chatVendor, setUp, vendorReply } from "./ChatVendors.ts"
 import * as FakeVendor from "./FakeVendor.ts"
-import { model, request, requests, toolRounds } from "./Scenarios.ts"
-import type { Vendor } from "./Vendor.ts"
+import { request, requests, toolRounds } from "./Scenarios.ts"
 import { vendors } from "./Vendors.ts"
-
-const setUp = (vendor: Vendor) =>
-  Effect.map(FakeVendor.make, (fake) => {
-    const provider = vendor.provider({ server: fake.baseUrl, apiKey: Redacted.make("sk-of-the-host") })
-    assert.isDefined(provider.chat)
-    return { fake, id: provider.id, chat: provider.chat }
-  })
-
-const vendorReply = (vendor: Vendor, answer: ChatAnswer): FakeVendor.Reply => {
-  if ("refusesWith" in answer) {
-    const { status, body } = vendor.refuse(answer.refusesWith)
-    // The words of our vendors are "no".
-    const words = JSON.stringify(body).replaceAll('"no"', '"sk-of-the-host wrote a secret"')
-    return FakeVendor.json(words, status, answer.headers)
-  }
-  const frames = vendor.render(answer.says)
-  if (answer.breaksAfter !== undefined)
-    return FakeVendor.sse([...frames.slice(0, answer.breaksAfter), FakeVendor.closed])
-  return FakeVendor.sse(answer.pieces === undefined ? frames : cut(frames.join(""), answer.pieces))
-}
-
-const cut = (text: string, size: number): ReadonlyArray<Uint8Array> => {
-  const bytes = new TextEncoder().encode(text)
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
-    bytes.subarray(index * size, (index + 1) * size)
-  )
-}
-
-const chatVendor = (vendor: Vendor) =>
-  Effect.map(setUp(vendor), ({ chat, fake }): ChatVendor => ({
-    driver: chat,
-    model,
-    answers: (answer) => fake.script(vendor.path, vendorReply(vendor, answer)),
-    hangs: (says) => {
-      fake.script(vendor.path, FakeVendor.sse([...vendor.render(says), new FakeVendor.Gate()]))
-      return {
-        asked: Effect.asVoid(fake.request(0)),
-        left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
-      }
-    },
-    requests: () => fake.requests.length,
-    wire: {
-      keys: () => fake.requests.map(({ headers }) => String(headers[vendor.keyHeader[0]])),
-      sends: (contentType, body) =>
-        fake.script(vendor.path, { headers: { "content-type": contentType }, body: [body] }),
-      ...(vendor.readByLibrary === true
-        ? {}
-        : { neverEnds: () => fake.script(vendor.path, FakeVendor.sse([{ forever: "x".repeat(65_536) }])) })
-    }
-  }))
 
 for (const vendor of vendors)
   chatDriverSuite(vendor.name, chatVendor(vendor), vendor.cannot === undefined ? {} : { cannot: vendor.cannot })

@@ -18,6 +18,8 @@ export interface Vendor {
   readonly history: (body: unknown) => ReadonlyArray<unknown>
   /** A library of the host reads the wire, and buffers as it likes. */
   readonly readByLibrary?: boolean
+  /** What `reasoning` has on this wire that the provider needs back. */
+  readonly needsBack?: string
   /** Scenarios that the wire cannot express, each with the reason. */
   readonly cannot?: { readonly [scenario: string]: string }
 }

@@ -4,7 +4,9 @@
  * Contract of a driver on order:
  * - The deltas of text and of reasoning MUST be what the model said, in its order; none for reasoning that the request excludes.
  * - `ToolCallStart` MUST come before its deltas, and `ToolCallReady` once for each call with the whole argument text (`{}` if it was empty).
+ * - The name in `ToolCallStart` MUST be that of the call.
  * - `Usage` may come more than once; the last one MUST cover the whole step.
+ * - `Finished` MUST name the model that answered, if the provider tells it.
  * - `Finished` MUST come once, last, and only if the provider really finished; a stream that ends without it was cut off.
  */
 import type * as Schema from "effect/Schema"

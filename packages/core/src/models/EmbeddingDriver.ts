@@ -4,6 +4,8 @@
  *
  * Contract of a driver:
  * - One call MUST be one request, which ends when the call is interrupted.
+ * - Its request MUST name the model and hold every text unchanged, in the order of the texts.
+ * - `dimensions` and `purpose` MUST reach a provider that has such options.
  * - It MUST give one vector for each text, in the order of the texts, and what the provider used: estimated if the provider does not tell it.
  * - Whatever the provider sends, it MUST fail with a `ModelError` and never with a defect; the error MUST NOT contain text of the provider.
  * - The request's `apiKey` MUST be used in place of the host's key if there is one.
@@ -35,7 +37,7 @@ export interface EmbeddingReply {
 
 export interface EmbeddingDriver {
   readonly embed: (request: EmbeddingRequest) => Effect.Effect<EmbeddingReply, ModelError>
-  /** Limits of one request. */
+  /** Limits of one request. Each MUST be at least 1. */
   readonly maxTexts: number
   readonly maxCharacters: number
 }

@@ -32,10 +32,11 @@ export interface Reranked {
 
 /** Orders texts by how well they answer a query. */
 export interface RerankerPort {
-  /** Who is paid for a call; null: a call costs nothing. */
+  /** Who is paid for a call; null: a call costs nothing. MUST name the provider of its charges. */
   readonly model: { readonly provider: string; readonly model: string } | null
   /**
-   * MUST ask once for all texts, and end its request when it is interrupted. Whatever the vendor sends, it MUST NOT have a defect; an error
+   * MUST ask once for all texts, and end its request when it is interrupted. The request MUST hold the query and every text, in the order of
+   * the texts. Whatever the vendor sends, it MUST NOT have a defect; an error
    * MUST NOT contain text of the vendor.
    */
   readonly rerank: (request: RerankRequest) => Effect.Effect<Reranked, ModelError | StoreUnavailable, Principal>

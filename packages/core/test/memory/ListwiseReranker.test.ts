@@ -23,7 +23,8 @@ const listing = Effect.map(make([]), (model): RerankVendor => ({
     Effect.runSync(model.release())
     return { asked: model.reached(), left: Effect.sync(() => assert.strictEqual(model.interrupted(), 1)) }
   },
-  requests: () => model.requests.length
+  requests: () => model.requests.length,
+  seen: () => model.requests
 }))
 
 rerankerSuite("a model that lists", listing, { scores: false })

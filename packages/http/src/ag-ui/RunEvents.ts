@@ -172,10 +172,9 @@ export class RunEvents {
   }
 
   private snapshot(): AgUiEvent {
-    const said = this.said.flatMap((each): ReadonlyArray<Message> => {
-      if ("role" in each) return [each]
-      return each.text === "" && each.calls.length === 0 ? [] : [assistantMessage(each.id, each.text, each.calls)]
-    })
+    const said = this.said
+      .filter((each) => "role" in each || each.text !== "" || each.calls.length > 0)
+      .map((each) => ("role" in each ? each : assistantMessage(each.id, each.text, each.calls)))
     return { type: "MESSAGES_SNAPSHOT", messages: [...this.base, ...said] }
   }
 

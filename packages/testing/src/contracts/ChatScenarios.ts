@@ -2,8 +2,9 @@
  * What a model may say, in words that no vendor owns, and what must be heard of it. `chatDriverSuite` runs the tables over a driver; the
  * test of the driver puts each `Said` on the wire of its vendor.
  */
-import type { ToolCall, Usage } from "@colloquy/core"
+import type { ToolCall, ToolDefinition, Usage } from "@colloquy/core"
 import type { ChatRequest, FinishReason, ModelErrorReason } from "@colloquy/core/adapters"
+import type { Sent } from "./DriverChecks.ts"
 import { sampleUsage } from "./Samples.ts"
 
 /** One thing that the model says. Pieces of a call name the call by its `slot`, so that calls can interleave. */
@@ -13,9 +14,9 @@ export type Said =
   | { readonly refusal: string }
   | { readonly call: { readonly slot: number; readonly id: string; readonly name: string } }
   | { readonly arguments: { readonly slot: number; readonly text: string } }
-  /** The provider breaks off with an error inside the answer. */
+  /** The provider breaks off with an error inside the answer, whose words contain `sk-of-the-host` and `a secret`. */
   | { readonly error: "overloaded" }
-  /** The end of the answer, with everything that the vendor sends there. */
+  /** The end of the answer, with everything that the vendor sends there. A wire that tells which model answered names `model-1-2026`. */
   | { readonly finish: FinishReason; readonly usage: Usage | null }
 
 export const refusalReasons = [
@@ -24,7 +25,9 @@ export const refusalReasons = [
   "auth",
   "quota",
   "context_too_long",
-  "model_not_found"
+  "model_not_found",
+  "invalid_request",
+  "unknown"
 ] as const satisfies ReadonlyArray<ModelErrorReason>
 
 /** The reasons with which a vendor refuses in the scenarios. */
@@ -48,6 +51,7 @@ export interface HeardAnswer {
   readonly calls: ReadonlyArray<ToolCall>
   readonly finish: FinishReason | null
   readonly usage: Usage | null
+  readonly model: string | null
   readonly error: ModelErrorReason | null
 }
 
@@ -65,7 +69,7 @@ const stop: Said = { finish: "stop", usage }
 const toCalls: Said = { finish: "tool_calls", usage }
 const timeCall = { slot: 0, id: "call_time", name: "get_time" }
 const zoneCall = { slot: 1, id: "call_zone", name: "get_zone" }
-const timeTool = { name: "get_time", description: "Tells the time", parameters: null }
+const timeTool: ToolDefinition = { name: "get_time", description: "Tells the time", parameters: null }
 const part = (slot: number, text: string): Said => ({ arguments: { slot, text } })
 
 export const answersInWords: ReadonlyArray<ChatScenario> = [
@@ -105,6 +109,11 @@ export const answersInWords: ReadonlyArray<ChatScenario> = [
     name: "an answer that reaches its length",
     answer: { says: [{ text: "Once upon a" }, { finish: "length", usage }] },
     heard: { text: "Once upon a", finish: "length", usage, error: null }
+  },
+  {
+    name: "the model that answered",
+    answer: { says: [{ text: "Good morning." }, stop] },
+    heard: { text: "Good morning.", model: "model-1-2026", finish: "stop", error: null }
   }
 ]
 
@@ -152,20 +161,76 @@ export const answersWithCalls: ReadonlyArray<ChatScenario> = [
   }
 ]
 
+/** What is said here must not stand in the error. */
+const half = "A secret: it is"
+
 export const unfinishedAnswers: ReadonlyArray<ChatScenario> = [
   {
     name: "breaks off with an error",
-    answer: { says: [{ text: "Good mor" }, { error: "overloaded" }] },
-    heard: { text: "Good mor", finish: null, error: "overloaded" }
+    answer: { says: [{ text: half }, { error: "overloaded" }] },
+    heard: { text: half, finish: null, error: "overloaded" }
   },
   {
     name: "loses its connection",
-    answer: { says: [{ text: "Good mor" }, { text: "ning." }, stop], breaksAfter: 1 },
-    heard: { text: "Good mor", finish: null }
+    answer: { says: [{ text: half }, { text: " noon." }, stop], breaksAfter: 1 },
+    heard: { text: half, finish: null }
   },
   {
     name: "just ends",
-    answer: { says: [{ text: "Good mor" }] },
-    heard: { text: "Good mor", finish: null }
+    answer: { says: [{ text: half }] },
+    heard: { text: half, finish: null }
   }
+]
+
+const tideTool: ToolDefinition = {
+  name: "get_tide",
+  description: "Tells the tides of a harbour",
+  parameters: { type: "object", properties: { harbour: { type: "string" }, unit_of_height: { type: "string" } } }
+}
+
+const asks = (text: string): ChatRequest["messages"][number] => ({ role: "user", content: [{ type: "text", text }] })
+
+/** A request with a text in every place. */
+export const wholeRequest = {
+  system: "You keep the lighthouse.",
+  tools: [tideTool],
+  messages: [
+    asks("Grüße 🌊 When is high water?"),
+    {
+      role: "assistant",
+      content: "Let me look it up.",
+      toolCalls: [{ id: "call_tide", name: "get_tide", arguments: '{"harbour":"Brest"}' }],
+      providerData: null
+    },
+    { role: "tool", toolCallId: "call_tide", toolName: "get_tide", output: "At half past nine" },
+    asks("And low water?")
+  ]
+} satisfies Partial<ChatRequest>
+
+/** Its texts outside the messages. */
+export const sentAnywhere: ReadonlyArray<Sent> = [
+  ["the system prompt", "You keep the lighthouse."],
+  ["the name of a tool", "get_tide"],
+  ["the description of a tool", "Tells the tides of a harbour"],
+  ["a parameter of a tool", "unit_of_height"]
+]
+
+/** Those of the messages. */
+export const sentInOrder: ReadonlyArray<Sent> = [
+  ["the question", "Grüße 🌊 When is high water?"],
+  ["the text of an answer", "Let me look it up."],
+  ["the arguments of a call", "Brest"],
+  ["the output of a tool", "At half past nine"],
+  ["the last question", "And low water?"]
+]
+
+/** Each option with what it is added to. */
+export const requestOptions: ReadonlyArray<{
+  readonly option: "toolChoice" | "maxOutputTokens" | "jsonOutput"
+  readonly without: Partial<ChatRequest>
+  readonly fields: Partial<ChatRequest>
+}> = [
+  { option: "toolChoice", without: { tools: [tideTool] }, fields: { toolChoice: "required" } },
+  { option: "maxOutputTokens", without: {}, fields: { maxOutputTokens: 4321 } },
+  { option: "jsonOutput", without: {}, fields: { jsonOutput: true } }
 ]

@@ -3,12 +3,12 @@
  * behind it (a server that speaks the provider's wire) through `EmbeddingVendor`.
  */
 import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core/adapters"
-import { assert, describe, it } from "@effect/vitest"
+import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import { textForUsers } from "./TextForUsers.ts"
+import { asTest, checksOf, type Sent, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
+import { shown } from "./PartSteps.ts"
 
 /** A driver with a vendor that gives the vectors of a test. */
 export interface EmbeddingVendor {
@@ -25,114 +25,176 @@ export interface EmbeddingVendor {
   readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
   /** The headers with the keys of all requests. */
   readonly keys: () => ReadonlyArray<string>
+  /** All requests as values of JSON: the body, and the address if that names the model. The suite looks for its texts in them. */
+  readonly seen: () => ReadonlyArray<unknown>
 }
 
-const east = [1, 0, 0, 0]
-const north = [0, 0.5, 0, 0]
+/** What the vendor cannot do, each with its reason. */
+export interface EmbeddingSuiteOptions {
+  /** Options that its wire does not have. */
+  readonly cannot?: { readonly [option in "dimensions" | "purpose"]?: string }
+}
 
-/** The place of the first number above 0: a driver may give its vectors unit length. */
-const firstPositive = (vector: Float32Array): number => [...vector].findIndex((each) => each > 0)
+const texts = ["Grüße, 世界 🌍", "A lighthouse at night"]
+const inOrder: ReadonlyArray<Sent> = texts.map((text) => ["a text", text])
+
+const first = [0.75, -0.25, 0, 0.5]
+const second = [0, 0.5, 0.25, -0.125]
+
+/** A driver may give its vectors unit length, and a vendor may round. */
+const isVector = (vector: Float32Array, given: ReadonlyArray<number>): boolean => {
+  const length = Math.hypot(...given)
+  const isNear = (numbers: ReadonlyArray<number>) =>
+    vector.length === numbers.length && numbers.every((each, at) => Math.abs(each - (vector[at] ?? 0)) < 0.01)
+  return isNear(given) || isNear(given.map((each) => each / length))
+}
 
 /** What every driver of embedding models must do. */
-export const embeddingDriverSuite = (name: string, open: Effect.Effect<EmbeddingVendor, never, Scope.Scope>): void => {
-  describe(`the contract of EmbeddingDriver: ${name}`, () => {
-    const ask = ({ driver, model }: EmbeddingVendor, fields: Partial<EmbeddingRequest> = {}) =>
-      driver.embed({
-        provider: "vendor",
-        model,
-        texts: ["one", "two"],
-        dimensions: null,
-        purpose: "document",
-        apiKey: null,
-        ...fields
-      })
+export const embeddingDriverSuite = (
+  name: string,
+  open: Effect.Effect<EmbeddingVendor, never, Scope.Scope>,
+  options: EmbeddingSuiteOptions = {}
+): void => {
+  describe(`the contract of EmbeddingDriver: ${name}`, () => embeddingDriverCases(asTest, open, options))
+}
 
-    it.effect("MUST give one vector for each text, in the order of the texts, after one request", () =>
+/** Its cases; `patience`: how many milliseconds a driver may take. */
+export const embeddingDriverCases = (
+  test: TakeCase,
+  open: Effect.Effect<EmbeddingVendor, never, Scope.Scope>,
+  { cannot = {} }: EmbeddingSuiteOptions = {},
+  patience = usualPatience
+): void => {
+  const checks = checksOf("driver", patience)
+  const { expectFields, expectRequests, failureOf, fault } = checks
+
+  const embed = ({ driver, model }: EmbeddingVendor, fields: Partial<EmbeddingRequest> = {}) =>
+    driver.embed({
+      provider: "vendor",
+      model,
+      texts,
+      dimensions: null,
+      purpose: "document",
+      apiKey: null,
+      ...fields
+    })
+
+  /** Of a vendor that answers well. */
+  const ask = (vendor: EmbeddingVendor, fields?: Partial<EmbeddingRequest>) =>
+    checks.ask("on an answer with the vectors", () => embed(vendor, fields))
+
+  test("MUST give one vector for each text, in the order of the texts, after one request", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      vendor.gives([first, second], 7)
+      const { usage, vectors } = yield* ask(vendor)
+      const given = [first, second]
+      const must = "give the vector of each text as a `Float32Array`, in the order of the texts"
+      if (vectors.length !== 2) fault(`gave ${vectors.length} vectors for 2 texts`, must)
+      vectors.forEach((vector, index) => {
+        if (!(vector instanceof Float32Array))
+          return fault(`gave the vector ${shown(vector)}, which is no \`Float32Array\``, must)
+        const numbers = given[index] ?? []
+        if (!isVector(vector, numbers))
+          fault(`gave the numbers ${shown([...vector])} where the provider gave ${shown(numbers)}`, must)
+      })
+      expectFields("on an answer with 7 tokens", usage, { inputTokens: 7, outputTokens: 0, estimated: false })
+      expectRequests(vendor.keys().length)
+    }))
+
+  test("MUST send every text unchanged, in the order of the texts", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      vendor.gives([first, second], 7)
+      yield* ask(vendor)
+      checks.expectSent(vendor.seen()[0], inOrder, [["the name of the model", vendor.model]])
+    }))
+
+  for (const [option, fields, vectors] of [
+    ["dimensions", { dimensions: 2 }, [first.slice(0, 2), second.slice(0, 2)]],
+    ["purpose", { purpose: "query" }, [first, second]]
+  ] as const) {
+    if (cannot[option] !== undefined) continue
+    test(`MUST tell the provider \`${option}\``, () =>
       Effect.gen(function* () {
         const vendor = yield* open
-        vendor.gives([east, north], 7)
-        const { usage, vectors } = yield* ask(vendor)
-        assert.deepStrictEqual(vectors.map(firstPositive), [0, 1])
-        assert.isTrue(vectors.every((vector) => vector instanceof Float32Array && vector.length === 4))
-        assert.deepInclude(usage, { inputTokens: 7, outputTokens: 0, estimated: false })
-        assert.strictEqual(vendor.keys().length, 1)
-      })
-    )
+        vendor.gives([first, second], 7)
+        yield* ask(vendor)
+        vendor.gives(vectors, 7)
+        yield* ask(vendor, fields)
+        const [without, request] = vendor.seen()
+        checks.expectOption(option, Object.values(fields)[0], without, request)
+      }))
+  }
 
-    it.effect("MUST estimate the usage that the provider does not tell", () =>
+  test("MUST take at least one text of at least one character in a request", () =>
+    Effect.gen(function* () {
+      const { driver } = yield* open
+      for (const limit of ["maxTexts", "maxCharacters"] as const)
+        if (!(driver[limit] >= 1)) fault(`has the limit ${driver[limit]} as \`${limit}\``, "take at least 1")
+    }))
+
+  test("MUST estimate the usage that the provider does not tell", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      vendor.gives([first, second], null)
+      const { usage } = yield* ask(vendor)
+      if (!usage.estimated || usage.inputTokens <= 0)
+        fault(`told the usage ${shown(usage)} where the provider told none`, "estimate it, and say so with `estimated`")
+    }))
+
+  test("MUST ask with the customer's own key if there is one", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      for (const apiKey of [null, Redacted.make("sk-of-the-customer")]) {
+        vendor.gives([first, second], 7)
+        yield* ask(vendor, { apiKey })
+      }
+      checks.expectKeys(vendor.keys())
+    }))
+
+  for (const [status, reason, words] of [
+    [401, "auth", "no"],
+    [404, "model_not_found", "no"],
+    [429, "rate_limited", "no"],
+    [503, "overloaded", "no"],
+    [400, "context_too_long", "too many tokens: 9000"],
+    [422, "invalid_request", "a secret"]
+  ] as const) {
+    test(`MUST fail with ${reason} on status ${status}, after one request, without any text of the provider`, () =>
       Effect.gen(function* () {
         const vendor = yield* open
-        vendor.gives([east, north], null)
-        const { usage } = yield* ask(vendor)
-        assert.isTrue(usage.estimated && usage.inputTokens > 0)
-      })
-    )
+        const on = `on the status ${status}`
+        vendor.refuses(status, { "retry-after": "7" }, `${words}, said sk-of-the-host`)
+        const error = yield* failureOf(on, () => embed(vendor))
+        expectRequests(vendor.keys().length)
+        expectFields(on, error, { reason, status, retryAfterMillis: 7000 })
+        checks.expectQuiet(error, on, /9000/u)
+      }))
+  }
 
-    it.effect("MUST ask with the customer's own key if there is one", () =>
+  for (const [what, answer] of [
+    ["too few vectors", (vendor: EmbeddingVendor) => vendor.gives([second], 7)],
+    ["too many vectors", (vendor: EmbeddingVendor) => vendor.gives([first, second, first], 7)],
+    ["vectors without numbers", (vendor: EmbeddingVendor) => vendor.gives([["a secret"], ["sk-of-the-host"]], 7)],
+    ["half a number", (vendor: EmbeddingVendor) => vendor.gives(["AAA=", "AAA="], 7)],
+    ["no vectors", (vendor: EmbeddingVendor) => vendor.gives([null, []], 7)],
+    ["another shape", (vendor: EmbeddingVendor) => vendor.sends(`[1,2,"${vendorWords}"]`)],
+    ["an empty object", (vendor: EmbeddingVendor) => vendor.sends("{}")],
+    ["text that is no JSON", (vendor: EmbeddingVendor) => vendor.sends(`<html>${vendorWords}`)]
+  ] as const) {
+    test(`MUST fail, and not with a defect, on an answer with ${what}`, () =>
       Effect.gen(function* () {
         const vendor = yield* open
-        for (const apiKey of [null, Redacted.make("sk-of-the-customer")]) {
-          vendor.gives([east, north], 7)
-          yield* ask(vendor, { apiKey })
-        }
-        const [first, second] = vendor.keys()
-        assert.include(first, "sk-of-the-host")
-        assert.include(second, "sk-of-the-customer")
-        assert.notInclude(second, "sk-of-the-host")
-      })
-    )
+        answer(vendor)
+        const on = `on an answer with ${what}`
+        expectFields(on, yield* failureOf(on, () => embed(vendor)), { provider: "vendor" })
+      }))
+  }
 
-    for (const [status, reason, words] of [
-      [401, "auth", "no"],
-      [404, "model_not_found", "no"],
-      [429, "rate_limited", "no"],
-      [503, "overloaded", "no"],
-      [400, "context_too_long", "too many tokens: 9000"],
-      [422, "invalid_request", "a secret"]
-    ] as const) {
-      it.effect(
-        `MUST fail with ${reason} on status ${status}, after one request, without any text of the provider`,
-        () =>
-          Effect.gen(function* () {
-            const vendor = yield* open
-            vendor.refuses(status, { "retry-after": "7" }, `${words}, said sk-of-the-host`)
-            const error = yield* Effect.flip(ask(vendor))
-            assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
-            assert.notMatch(textForUsers(error), /sk-of-the-host|9000|secret/u)
-            assert.notInclude(JSON.stringify(error), "sk-of-the-host")
-            assert.strictEqual(vendor.keys().length, 1)
-          })
-      )
-    }
-
-    for (const [what, answer] of [
-      ["too few vectors", (vendor: EmbeddingVendor) => vendor.gives([north], 7)],
-      ["too many vectors", (vendor: EmbeddingVendor) => vendor.gives([east, north, east], 7)],
-      ["vectors without numbers", (vendor: EmbeddingVendor) => vendor.gives([["a"], ["b"]], 7)],
-      ["half a number", (vendor: EmbeddingVendor) => vendor.gives(["AAA=", "AAA="], 7)],
-      ["no vectors", (vendor: EmbeddingVendor) => vendor.gives([null, []], 7)],
-      ["another shape", (vendor: EmbeddingVendor) => vendor.sends("[1,2,3]")],
-      ["an empty object", (vendor: EmbeddingVendor) => vendor.sends("{}")],
-      ["text that is no JSON", (vendor: EmbeddingVendor) => vendor.sends("<html>")]
-    ] as const) {
-      it.effect(`MUST fail, and not with a defect, on an answer with ${what}`, () =>
-        Effect.gen(function* () {
-          const vendor = yield* open
-          answer(vendor)
-          assert.deepInclude(yield* Effect.flip(ask(vendor)), { _tag: "ModelError", provider: "vendor" })
-        })
-      )
-    }
-
-    it.effect("MUST close the connection when it is interrupted", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        const { asked, left } = vendor.hangs()
-        const fiber = yield* Effect.forkChild(ask(vendor))
-        yield* asked
-        yield* Fiber.interrupt(fiber)
-        yield* left
-      })
-    )
-  })
+  test("MUST close the connection when it is interrupted", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      yield* checks.expectClosed(vendor.hangs(), () => embed(vendor))
+    }))
 }

@@ -72,7 +72,7 @@ const onOneLine = (text: string): string => text.replaceAll(/\s+/gu, " ")
 /** An error in a sentence. */
 export const said = (error: unknown): string => onOneLine(error instanceof Error ? error.message : shown(error))
 
-const isSame = (one: unknown, other: unknown): boolean => {
+export const isSame = (one: unknown, other: unknown): boolean => {
   try {
     assert.deepStrictEqual(one, other)
     return true
@@ -85,7 +85,7 @@ const isSame = (one: unknown, other: unknown): boolean => {
 const beat = 10
 
 /** The clock of the test follows the real one, so that a step that waits by design ends, and one that waits for nothing is named. */
-const letPass = Effect.fnUntraced(function* (millis: number) {
+export const letPass = Effect.fnUntraced(function* (millis: number) {
   for (let past = 0; past < millis; past += beat) {
     yield* TestClock.withLive(Effect.sleep(beat))
     yield* TestClock.adjust(beat)

@@ -4,12 +4,12 @@
  */
 import type { RerankerPort } from "@colloquy/core/memory"
 import { Principal } from "@colloquy/core"
-import { assert, describe, it } from "@effect/vitest"
+import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
-import { textForUsers } from "./TextForUsers.ts"
 import type * as Scope from "effect/Scope"
+import { asTest, checksOf, type Sent, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
+import { shown } from "./PartSteps.ts"
 
 /** A text and its score as a vendor tells them; a model that ranks by words tells only the index. */
 export interface RankedText {
@@ -30,96 +30,150 @@ export interface RerankVendor {
   /** Accepts the request and does not answer; `left` completes when the connection is closed. */
   readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
   readonly requests: () => number
+  /** The bodies of all requests, as values of JSON. The suite looks for its query and its texts in them. */
+  readonly seen: () => ReadonlyArray<unknown>
 }
 
+const query = "boil water"
 const texts = ["cat", "dog", "kettle"]
+const inOrder: ReadonlyArray<Sent> = texts.map((text) => ["a text", text])
 
 /** `scores`: whether the reranker gives scores. */
 export const rerankerSuite = (
   name: string,
   open: Effect.Effect<RerankVendor, never, Scope.Scope>,
-  { scores }: { readonly scores: boolean }
+  options: { readonly scores: boolean }
 ): void => {
-  describe(`the contract of Reranker: ${name}`, () => {
-    const ask = ({ port }: RerankVendor) => port.rerank({ query: "boil water", texts }).pipe(Principal.provide("ada"))
+  describe(`the contract of Reranker: ${name}`, () => rerankerCases(asTest, open, options))
+}
 
-    it.effect("MUST give the texts best first, after one request for all texts, with what it used", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        // By its score the last text is the best; one that gives no scores says so by its order.
-        const best = { index: 2, score: 0.9 }
-        const least = { index: 0, score: 0.1 }
-        vendor.ranks(scores ? [least, best] : [best, least])
-        const { charge, order } = yield* ask(vendor)
-        const scored = scores ? [best, least] : [best, least].map(({ index }) => ({ index, score: null }))
-        assert.deepStrictEqual(order, scored)
-        assert.strictEqual(charge?.purpose, "rerank")
-        assert.isAbove(charge?.usage.inputTokens ?? 0, 0)
-        assert.strictEqual(vendor.requests(), 1)
-      })
-    )
+/** Its cases; `patience`: how many milliseconds a reranker may take. */
+export const rerankerCases = (
+  test: TakeCase,
+  open: Effect.Effect<RerankVendor, never, Scope.Scope>,
+  { scores }: { readonly scores: boolean },
+  patience = usualPatience
+): void => {
+  const { ask, expectClosed, expectFields, expectQuiet, expectRequests, expectSent, failureOf, fault } = checksOf(
+    "reranker",
+    patience
+  )
+  const own = /sk-of-the-host|secret|boil/u
 
-    for (const [what, ranked] of [
-      ["an unknown index", [{ index: 3, score: 0.5 }]],
-      ["an index before the first", [{ index: -1, score: 0.5 }]],
-      [
-        "an index twice",
-        [
-          { index: 0, score: 0.5 },
-          { index: 0, score: 0.5 }
-        ]
-      ],
-      ["no texts", []]
-    ] as const) {
-      it.effect(`MUST give only indexes of the texts, each once, or fail, on ${what}`, () =>
-        Effect.gen(function* () {
-          const vendor = yield* open
-          vendor.ranks(ranked)
-          const result = yield* Effect.result(ask(vendor))
-          if (Result.isFailure(result)) return assert.strictEqual(result.failure._tag, "ModelError")
-          const indexes = result.success.order.map(({ index }) => index)
-          assert.deepStrictEqual([...new Set(indexes)], indexes)
-          assert.includeMembers([...texts.keys()], indexes)
-        })
-      )
-    }
+  const rerank = ({ port }: RerankVendor) => port.rerank({ query, texts }).pipe(Principal.provide("ada"))
 
-    for (const [what, text] of [
-      ["a page of HTML", "<html>Busy</html>"],
-      ["JSON of another kind", '{"results":7,"data":{"a":1}}'],
-      ["nothing", ""]
-    ] as const) {
-      it.effect(`MUST fail, or keep the order, and not fail with a defect, on ${what}`, () =>
-        Effect.gen(function* () {
-          const vendor = yield* open
-          vendor.sends(text)
-          const result = yield* Effect.result(ask(vendor))
-          if (Result.isFailure(result)) assert.strictEqual(result.failure._tag, "ModelError")
-          else assert.deepStrictEqual(result.success.order, [])
-        })
-      )
-    }
+  /** By its score the last text is the best; one that gives no scores says so by its order. */
+  const ranksLast = (vendor: RerankVendor) => {
+    const best = { index: 2, score: 0.9 }
+    const least = { index: 0, score: 0.1 }
+    vendor.ranks(scores ? [least, best] : [best, least])
+    return [best, least].map(({ index, score }) => ({ index, score: scores ? score : null }))
+  }
 
-    it.effect("MUST fail on a refused key, without any text of the vendor", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        vendor.refusesKey()
-        const error = yield* Effect.flip(ask(vendor))
-        assert.deepInclude(error, { _tag: "ModelError", reason: "auth" })
-        assert.notMatch(textForUsers(error), /sk-of-the-host|boil/u)
-        assert.notInclude(JSON.stringify(error), "sk-of-the-host")
-      })
-    )
-
-    it.effect("MUST close the connection when it is interrupted", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        const { asked, left } = vendor.hangs()
-        const fiber = yield* Effect.forkChild(ask(vendor))
-        yield* asked
-        yield* Fiber.interrupt(fiber)
-        yield* left
-      })
-    )
+  const orderOf = Effect.fnUntraced(function* (vendor: RerankVendor, on: string) {
+    const result = yield* Effect.result(ask(on, () => rerank(vendor)))
+    if (Result.isSuccess(result)) return result.success.order
+    const error = result.failure
+    if (error._tag !== "ModelError") return fault(`failed with ${shown(error)} ${on}`, "fail with a `ModelError`")
+    expectQuiet(error, on, own)
+    return null
   })
+
+  test("MUST give the texts best first, after one request for all texts, with what it used", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      const on = "on a ranking"
+      const wanted = ranksLast(vendor)
+      const { charge, order } = yield* ask(on, () => rerank(vendor))
+      expectFields(on, { order }, { order: wanted })
+      if (charge === null) return fault("told no charge for a request", "tell what it used")
+      expectFields(on, charge, { purpose: "rerank" })
+      if (!(charge.usage.inputTokens > 0))
+        fault(`told the usage ${shown(charge.usage)} for a request`, "tell what it used")
+      expectRequests(vendor.requests())
+    }))
+
+  test("MUST name the provider of its charges", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      ranksLast(vendor)
+      const { charge } = yield* ask("on a ranking", () => rerank(vendor))
+      const payee = vendor.port.model?.provider ?? null
+      if (charge !== null && charge.provider !== payee)
+        fault(
+          `names ${shown(payee)} as the provider of its \`model\`, and ${shown(charge.provider)} in its charge`,
+          "name the same provider in both, so that the call is noted before it is paid"
+        )
+    }))
+
+  test("MUST send the query and every text, in the order of the texts", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      ranksLast(vendor)
+      yield* ask("on a ranking", () => rerank(vendor))
+      const [body] = vendor.seen()
+      expectSent(body, inOrder, [["the query", query]])
+      const received = JSON.stringify(body)
+      if (
+        received.indexOf(query) > received.indexOf("cat") &&
+        received.lastIndexOf(query) < received.lastIndexOf("kettle")
+      )
+        fault(
+          `sent the query ${shown(query)} between the texts`,
+          "send the query as the query, and the texts as the texts"
+        )
+    }))
+
+  for (const [what, ranked] of [
+    ["an unknown index", [{ index: 3, score: 0.5 }]],
+    ["an index before the first", [{ index: -1, score: 0.5 }]],
+    [
+      "an index twice",
+      [
+        { index: 0, score: 0.5 },
+        { index: 0, score: 0.5 }
+      ]
+    ],
+    ["no texts", []]
+  ] as const) {
+    test(`MUST give only indexes of the texts, each once, or fail, on ${what}`, () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.ranks(ranked)
+        const indexes = ((yield* orderOf(vendor, `on ${what}`)) ?? []).map(({ index }) => index)
+        if (new Set(indexes).size < indexes.length || indexes.some((index) => texts[index] === undefined))
+          fault(`gave the indexes ${shown(indexes)} of 3 texts on ${what}`, "give only indexes of the texts, each once")
+      }))
+  }
+
+  for (const [what, text] of [
+    ["a page of HTML", `<html>${vendorWords}</html>`],
+    ["JSON of another kind", `{"results":7,"data":{"a":1},"message":"${vendorWords}"}`],
+    ["nothing", ""]
+  ] as const) {
+    test(`MUST fail, or keep the order, and not fail with a defect, on ${what}`, () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.sends(text)
+        const order = (yield* orderOf(vendor, `on ${what}`)) ?? []
+        if (order.length > 0) fault(`gave the order ${shown(order)} on ${what}`, "fail, or give an empty order")
+      }))
+  }
+
+  test("MUST fail on a refused key, without any text of the vendor", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      const on = "on a refused key"
+      vendor.refusesKey()
+      const error = yield* failureOf(on, () => rerank(vendor))
+      expectRequests(vendor.requests())
+      expectFields(on, error, { reason: "auth" })
+      expectQuiet(error, on, own)
+    }))
+
+  test("MUST close the connection when it is interrupted", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      yield* expectClosed(vendor.hangs(), () => rerank(vendor))
+    }))
 }

@@ -7,7 +7,7 @@ export { chatDriverSuite, type ChatSuiteOptions, type ChatVendor } from "./ChatD
 export type { ChatAnswer, ChatScenario, HeardAnswer, RefusedWith, Said } from "./ChatScenarios.ts"
 export { blobStoreSuite } from "./BlobStoreContract.ts"
 export { type Capabilities, type Stores } from "./ContractTest.ts"
-export { embeddingDriverSuite, type EmbeddingVendor } from "./EmbeddingDriverContract.ts"
+export { embeddingDriverSuite, type EmbeddingSuiteOptions, type EmbeddingVendor } from "./EmbeddingDriverContract.ts"
 export { imageModelSuite, type ImageVendor, type SeenImageRequest } from "./ImageModelContract.ts"
 export { sampleFollowUp } from "./FollowUpStoreContract.ts"
 export { toPlain } from "./ListedMessages.ts"

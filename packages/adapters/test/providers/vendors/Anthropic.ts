@@ -3,6 +3,7 @@ import * as Anthropic from "../../../src/providers/Anthropic.ts"
 import { list, record } from "../../../src/protocols/Wire.ts"
 import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendor.ts"
+import { secret } from "./OpenAiChat.ts"
 
 const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
@@ -106,7 +107,7 @@ const renderOne = (said: Said, writer: Writer): string => {
   if ("reasoning" in said) return writer.say("thinking", said.reasoning)
   if ("call" in said) return writer.call(said.call.slot, said.call.id, said.call.name)
   if ("arguments" in said) return writer.write(said.arguments.slot, said.arguments.text)
-  if ("error" in said) return event({ type: "error", error: { type: "overloaded_error", message: "busy" } })
+  if ("error" in said) return event({ type: "error", error: { type: "overloaded_error", message: `busy: ${secret}` } })
   return writer.end() + messageEnd(said)
 }
 
@@ -116,7 +117,9 @@ const refusals: { readonly [reason in RefusedWith]: readonly [status: number, ty
   auth: [401, "authentication_error", "no"],
   quota: [402, "billing_error", "no"],
   context_too_long: [400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"],
-  model_not_found: [404, "not_found_error", "model: model-1"]
+  model_not_found: [404, "not_found_error", "model: model-1"],
+  invalid_request: [400, "invalid_request_error", "no"],
+  unknown: [418, "teapot_error", "no"]
 }
 
 export const anthropic: Vendor = {
@@ -129,5 +132,7 @@ export const anthropic: Vendor = {
     const [status, type, message] = refusals[reason]
     return { status, body: { type: "error", error: { type, message }, request_id: "req_1" } }
   },
+  needsBack: "c2ln",
+  cannot: { jsonOutput: "the wire has no JSON without a schema" },
   history: (body) => list(record(body).messages)
 }

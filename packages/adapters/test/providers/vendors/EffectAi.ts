@@ -5,6 +5,7 @@
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
+import * as Tool from "effect/ai/Tool"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -67,8 +68,13 @@ const readParts = (response: globalThis.Response): Stream.Stream<Part, AiError.A
 const modelAt = (url: string, model: string, key: Redacted.Redacted<string> | null) =>
   LanguageModel.make({
     generateText: () => Effect.die("not streamed"),
-    streamText: ({ prompt, tools }) => {
-      const body = JSON.stringify({ model, prompt: prompt.content, tools: tools.map((tool) => tool.name) })
+    streamText: ({ prompt, toolChoice, tools }) => {
+      const offered = tools.map((tool) => ({
+        name: tool.name,
+        description: Tool.getDescription(tool),
+        parameters: Tool.getJsonSchema(tool)
+      }))
+      const body = JSON.stringify({ model, prompt: prompt.content, tools: offered, toolChoice })
       const headers = key === null ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
       return Stream.unwrap(
         Effect.tryPromise({
@@ -132,7 +138,9 @@ const partsFor = (said: Said, index: number, says: ReadonlyArray<Said>): Readonl
     ]
   }
   if ("error" in said) return [{ type: "error", error: said.error }]
-  return "finish" in said ? [...says.flatMap((each) => callsFor(each, says)), finish(said)] : []
+  if (!("finish" in said)) return []
+  const answered = { type: "response-metadata", modelId: "model-1-2026" } as const
+  return [answered, ...says.flatMap((each) => callsFor(each, says)), finish(said)]
 }
 
 const callsFor = (said: Said, says: ReadonlyArray<Said>): ReadonlyArray<Part> => {
@@ -154,5 +162,7 @@ export const effectAi: Vendor = {
   keyHeader: ["authorization", (key) => `Bearer ${key}`],
   render,
   refuse,
+  needsBack: "c2ln",
+  cannot: { maxOutputTokens: "effect/ai has no such setting; a host gives it as `configuration`" },
   history: (body) => list(record(body).prompt)
 }

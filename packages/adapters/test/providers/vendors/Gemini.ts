@@ -3,6 +3,7 @@ import * as Gemini from "../../../src/providers/Gemini.ts"
 import { list, parseJson, record } from "../../../src/protocols/Wire.ts"
 import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendor.ts"
+import { secret } from "./OpenAiChat.ts"
 
 type Finish = Extract<Said, { readonly finish: unknown }>
 
@@ -42,7 +43,7 @@ const render = (says: ReadonlyArray<Said>): ReadonlyArray<string> =>
     if ("refusal" in said) return chunk([{ text: said.refusal }])
     if ("reasoning" in said) return chunk([{ text: said.reasoning, thought: true }])
     if ("error" in said) {
-      return `data: ${JSON.stringify({ error: { code: 503, message: "busy", status: "UNAVAILABLE" } })}\r\n\r\n`
+      return `data: ${JSON.stringify({ error: { code: 503, message: `busy: ${secret}`, status: "UNAVAILABLE" } })}\r\n\r\n`
     }
     if (!("finish" in said)) return ""
     const calls = says.flatMap((each) => ("call" in each ? [renderCall(each.call, says)] : []))
@@ -85,7 +86,9 @@ const refusals: { readonly [reason in RefusedWith]: Refusal } = {
     [],
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
   ],
-  model_not_found: [404, "NOT_FOUND", []]
+  model_not_found: [404, "NOT_FOUND", []],
+  invalid_request: [400, "INVALID_ARGUMENT", []],
+  unknown: [418, "TEAPOT", []]
 }
 
 export const gemini: Vendor = {

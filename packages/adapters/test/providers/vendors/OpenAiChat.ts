@@ -21,7 +21,10 @@ const finishWords = {
   continue: "stop"
 }
 
-const errorFrame = frame({ error: { message: "upstream is busy", type: "server_error", code: 502 } })
+/** What a provider may write, and no error may repeat. */
+export const secret = "sk-of-the-host wrote a secret"
+
+const errorFrame = frame({ error: { message: `upstream is busy: ${secret}`, type: "server_error", code: 502 } })
 
 /** The field for reasoning is what the servers disagree on. */
 const renderWith =
@@ -65,7 +68,9 @@ const refusals: { readonly [reason in RefusedWith]: readonly [status: number, ty
   auth: [401, "invalid_request_error", "invalid_api_key"],
   quota: [429, "insufficient_quota", "insufficient_quota"],
   context_too_long: [400, "invalid_request_error", "context_length_exceeded"],
-  model_not_found: [404, "invalid_request_error", "model_not_found"]
+  model_not_found: [404, "invalid_request_error", "model_not_found"],
+  invalid_request: [400, "invalid_request_error", "invalid_value"],
+  unknown: [418, "teapot", null]
 }
 
 export const refuse: Vendor["refuse"] = (reason) => {
@@ -117,7 +122,9 @@ const routerRefusals: { readonly [reason in RefusedWith]: readonly [status: numb
   auth: [401, "authentication"],
   quota: [402, "payment_required"],
   context_too_long: [400, "context_length_exceeded"],
-  model_not_found: [404, "not_found"]
+  model_not_found: [404, "not_found"],
+  invalid_request: [400, "invalid_request"],
+  unknown: [418, "teapot"]
 }
 
 export const openRouter: Vendor = {

@@ -5,7 +5,7 @@ import { list, record } from "../../../src/protocols/Wire.ts"
 import * as OpenAi from "../../../src/providers/OpenAi.ts"
 import type { Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendor.ts"
-import { refuse } from "./OpenAiChat.ts"
+import { refuse, secret } from "./OpenAiChat.ts"
 
 const frame = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
@@ -171,7 +171,7 @@ const render = (says: ReadonlyArray<Said>): ReadonlyArray<string> => {
       return item === undefined ? "" : write(item, text)
     }
     if ("finish" in said) return conclude(said)
-    const error = { code: "server_error", message: "upstream is busy" }
+    const error = { code: "server_error", message: `upstream is busy: ${secret}` }
     return frame({ type: "response.failed", response: response("failed", { error }) })
   }
 
@@ -192,5 +192,6 @@ export const openAiResponses: Vendor = {
   provider: ({ server, ...settings }) => OpenAi.provider({ ...settings, baseUrl: `${server}/v1` }),
   render,
   refuse,
+  needsBack: "opaque-item_0",
   history: (body) => list(record(body).input)
 }
