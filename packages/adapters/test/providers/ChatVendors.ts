@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as FakeVendor from "./FakeVendor.ts"
 import { model } from "./Scenarios.ts"
-import type { Vendor } from "./Vendors.ts"
+import type { Vendor } from "./Vendor.ts"
 
 export const setUp = (vendor: Vendor) =>
   Effect.map(FakeVendor.make, (fake) => {
