@@ -32,11 +32,12 @@ realtimeModelSuite("a sound model", soundVoice)
 
 type Fault = readonly [what: string, change: Change, says: string]
 
-const patience = 250
+/** Long enough for a busy machine; a model that does nothing is found after this time. */
+const patience = 1000
 
 /** Models with a fault that the check finds. */
 const finds = (check: keyof RealtimeChecks, faults: ReadonlyArray<Fault>) =>
-  describe(`the check "${check}" tells of a model`, () => {
+  describe.concurrent(`the check "${check}" tells of a model`, () => {
     for (const [what, change, says] of faults) {
       it.live(what, () =>
         Effect.gen(function* () {
@@ -161,7 +162,7 @@ finds("setsUp", [
     "sent the history in another order"
   ],
   ["that sends no text", swallowing("Text"), 'did not send the text of the client ("What time is it?")'],
-  ["that is never ready", each("Ready", () => {}), "told Ready 0 times of 1, in all nothing, within 0.25 seconds"]
+  ["that is never ready", each("Ready", () => {}), "told Ready 0 times of 1, in all nothing, within 1 seconds"]
 ])
 
 finds("changes", [
@@ -269,19 +270,19 @@ finds("endsWithScope", [
       (connect) => (listener) =>
         Effect.flatMap(Scope.make(), (scope) => Effect.provideService(connect(listener), Scope.Scope, scope))
     ),
-    "did not close the connection when its scope closed within 0.25 seconds"
+    "did not close the connection when its scope closed within 1 seconds"
   ],
   [
     "that never ends",
     connecting((connect) => (listener) => Effect.tap(connect(listener), () => Effect.addFinalizer(() => Effect.never))),
-    "did not end its work when its scope closed within 0.25 seconds"
+    "did not end its work when its scope closed within 1 seconds"
   ],
   [
     "that cannot connect",
     connecting(() => () => Effect.fail(new VendorUnavailable({ code: "provider_error", reason: "No." }))),
     "could not connect (No.)"
   ],
-  ["that never connects", connecting(() => () => Effect.never), "did not connect within 0.25 seconds"]
+  ["that never connects", connecting(() => () => Effect.never), "did not connect within 1 seconds"]
 ])
 
 finds("endsInTheMiddle", [
