@@ -27,6 +27,7 @@ const integration = {
  * so would a third worker on two cores: they come after the others.
  */
 const measuring = [
+  "packages/core/test/retrieval/Growth.integration.test.ts",
   "packages/adapters/test/blobs/Memory.integration.test.ts",
   "packages/adapters/test/postgres/{ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
   "packages/http/test/{Fair*,Followers,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
