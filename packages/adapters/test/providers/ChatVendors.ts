@@ -41,10 +41,7 @@ export const chatVendor = (vendor: Vendor) =>
     answers: (answer) => fake.script(vendor.path, vendorReply(vendor, answer)),
     hangs: (says) => {
       fake.script(vendor.path, FakeVendor.sse([...vendor.render(says), new FakeVendor.Gate()]))
-      return {
-        asked: Effect.asVoid(fake.request(0)),
-        left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
-      }
+      return FakeVendor.firstRequest(fake)
     },
     requests: () => fake.requests.length,
     seen: () => fake.requests.map(({ body, path }) => ({ path, body })),

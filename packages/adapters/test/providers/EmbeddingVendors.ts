@@ -151,10 +151,7 @@ export const embeddingVendor = (vendor: Vendor) =>
       sends: (text) => script(FakeVendor.json(text)),
       hangs: () => {
         script({ body: [new FakeVendor.Gate()] })
-        return {
-          asked: Effect.asVoid(fake.request(0)),
-          left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
-        }
+        return FakeVendor.firstRequest(fake)
       },
       keys: () => fake.requests.map(({ headers }) => String(headers[vendor.keyHeader])),
       seen: () => fake.requests.map(({ body, path }) => ({ path, body }))

@@ -70,6 +70,12 @@ export const json = (body: unknown, status = 200, headers: Reply["headers"] = {}
   body: [typeof body === "string" ? body : JSON.stringify(body)]
 })
 
+/** When the first request has come, and when its client has gone. */
+export const firstRequest = ({ request }: FakeVendor) => ({
+  asked: Effect.asVoid(request(0)),
+  left: Effect.flatMap(request(0), ({ aborted }) => Effect.promise(() => aborted))
+})
+
 export const make: Effect.Effect<FakeVendor, never, Scope.Scope> = Effect.map(
   Effect.acquireRelease(
     Effect.callback<Running>((resume) => start((running) => resume(Effect.succeed(running)))),

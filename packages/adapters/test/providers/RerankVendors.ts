@@ -53,10 +53,7 @@ export const rerankVendor = (vendor: Vendor) =>
       sends: (text) => script(FakeVendor.json(text)),
       hangs: () => {
         script({ body: [new FakeVendor.Gate()] })
-        return {
-          asked: Effect.asVoid(fake.request(0)),
-          left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
-        }
+        return FakeVendor.firstRequest(fake)
       },
       requests: () => fake.requests.length,
       seen: () => fake.requests.map(({ body }) => body)

@@ -141,10 +141,7 @@ const voiceVendor = (
     neverEnds: () => script({ headers: { "content-type": "audio/mpeg" }, body: [{ forever: "x".repeat(10_000) }] }),
     hangs: () => {
       script({ body: [], headHeldBy: new FakeVendor.Gate() })
-      return {
-        asked: Effect.asVoid(fake.request(0)),
-        left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
-      }
+      return FakeVendor.firstRequest(fake)
     },
     keys: Effect.sync(() => fake.requests.map(({ headers }) => String(headers[wire.keyHeader] ?? "")))
   }

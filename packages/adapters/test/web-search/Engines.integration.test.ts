@@ -132,10 +132,7 @@ const open = (wire: Wire, settings: EngineSettings = {}) =>
       breaksOff: () => script({ headers: { "content-type": "application/json" }, body: ['{"resu', FakeVendor.closed] }),
       hangs: () => {
         script({ headHeldBy: new FakeVendor.Gate(), body: [] })
-        return {
-          asked: Effect.asVoid(fake.request(0)),
-          left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
-        }
+        return FakeVendor.firstRequest(fake)
       },
       seen: () =>
         fake.requests.map((seen) => ({

@@ -107,7 +107,7 @@ const unreadable = (guardName: string, hook: "before" | "after", found: unknown,
     `The guard "${guardName}" returned ${inWords(found)} from "${hook}". It may return a text, ${objects}, or nothing: undefined or null.`
   )
 
-/** Values of an object are not told, because they may be what somebody said. */
+/** What kind of value a guard has returned. Of an object only the fields and their types: their values may be words of a conversation. */
 const inWords = (found: unknown): string => {
   if (typeof found === "number" || typeof found === "boolean") return String(found)
   if (typeof found !== "object" || found === null) return `a ${typeof found}`

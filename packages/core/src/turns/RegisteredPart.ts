@@ -2,7 +2,8 @@
  * Makes of a part what turns use: every step is there, with its options, its plan, its time limit, and what happens when the step fails.
  * Only the part itself knows the type of its plan; turns store it as JSON. A part may be the host's code, or may call a provider, a store or a
  * service of the host. Before anything is stored, a step that is too slow refuses the turn and names the part. Afterwards a step that fails or
- * is too slow is left out, with a line in the server's log, unless it checks or makes the answer. `speak` is limited in `Speaking`, because all parts speak in one time.
+ * is too slow is left out, with a line in the server's log, unless it checks or makes the answer. `speak` is limited in `Speaking`, because all
+ * parts speak in one time.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -19,6 +20,7 @@ import type { DeadlinesPort } from "../primitives/Deadlines.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RenderedMessage } from "../prompts/PromptMessages.ts"
 import { PromptPart } from "../prompts/PromptPart.ts"
+import { FollowUpOrder } from "../runs/FollowUp.ts"
 import type { History, Message } from "../threads/Message.ts"
 import { readSupplement } from "../threads/Supplement.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
@@ -26,7 +28,6 @@ import { type LiveTurn, TextWithheld } from "../tools/LiveTurn.ts"
 import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Review } from "./Review.ts"
-import { FollowUpOrder } from "../runs/FollowUp.ts"
 import type { Rewrite, TextSource } from "./Rewrite.ts"
 import type {
   Heard,

@@ -17,21 +17,15 @@ import { type AnswerRequest, noUsage, type TextSource, type Verdict } from "@col
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Answers, DocumentSummaries } from "../../src/answers/index.ts"
 import { quiet, transcript } from "../support/Story.ts"
+import { partWith, secret } from "../support/Guarded.ts"
 import { textIn } from "../support/StoredText.ts"
 
-const secret = /sk-\d+/gu
 const redact = (text: string) => text.replaceAll(secret, "[key]")
 
-const guard = (steps: Partial<TurnPart<null>>): TurnPart<null> => ({
-  name: "guard",
-  plan: Schema.Null,
-  decide: () => Effect.succeed({ plan: null }),
-  ...steps
-})
+const guard = (steps: Partial<TurnPart<null>>) => partWith("guard", steps)
 
 const judging = (judge: (text: string) => Verdict): TurnPart<null> =>
   guard({ review: () => ({ by: "whole", judge: ({ text }) => Effect.sync(() => judge(text)) }) })

@@ -1,4 +1,4 @@
-/** A part that takes keys away from every text that enters a turn, and notes what it was given. */
+/** Parts of turns for tests of guards: one that takes keys away from every text that enters a turn, and notes what it was given. */
 import { type TurnPart, TurnParts } from "@colloquy/core"
 import type { TextSource } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
@@ -6,14 +6,19 @@ import * as Schema from "effect/Schema"
 
 export const secret = /sk-\d+/gu
 
+/** Joins every turn. */
+export const partWith = (name: string, steps: Partial<TurnPart<null>>): TurnPart<null> => ({
+  name,
+  plan: Schema.Null,
+  decide: () => Effect.succeed({ plan: null }),
+  ...steps
+})
+
 export const makeGuard = () => {
   const given: Array<readonly [kind: TextSource["kind"], text: string]> = []
-  const part: TurnPart<null> = {
-    name: "guard",
-    plan: Schema.Null,
-    decide: () => Effect.succeed({ plan: null }),
+  const part = partWith("guard", {
     rewrite: (text, { kind }) => Effect.sync(() => (given.push([kind, text]), text.replaceAll(secret, "[key]")))
-  }
+  })
   return {
     part,
     /** As long as the scope of the test. */

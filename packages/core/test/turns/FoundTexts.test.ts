@@ -1,6 +1,6 @@
 /** What parts and tools find: they rewrite it before they keep or tell it, the kernel rewrites the rest, and each text is rewritten once. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { type HostedTool, type LiveTurn, Principal, SpanContent, type TurnPart, TurnParts, Turns } from "@colloquy/core"
+import { type HostedTool, type LiveTurn, Principal, SpanContent, TurnParts, Turns } from "@colloquy/core"
 import { spanContent } from "@colloquy/core/adapters"
 import { part as plainPart } from "@colloquy/core/promises"
 import { callTool, say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
@@ -8,20 +8,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import { TestClock } from "effect/testing"
-import { makeGuard, secret } from "../support/Guarded.ts"
+import { makeGuard, partWith as part, secret } from "../support/Guarded.ts"
 import { textIn } from "../support/StoredText.ts"
 import { quiet } from "../support/Story.ts"
-
-const part = (name: string, steps: Partial<TurnPart<null>>): TurnPart<null> => ({
-  name,
-  plan: Schema.Null,
-  decide: () => Effect.succeed({ plan: null }),
-  ...steps
-})
 
 interface Options extends TestKernel.TestKernelOptions {
   readonly parts: ReadonlyArray<Layer.Layer<never, never, TurnParts>>

@@ -19,27 +19,18 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import { partWith as part, secret } from "../support/Guarded.ts"
 import { textIn } from "../support/StoredText.ts"
 import { messagesIn, quiet, transcript, weather } from "../support/Story.ts"
-
-const secret = /sk-\d+/gu
 
 type Rewriting = NonNullable<TurnPart<null>["rewrite"]>
 
 const guard = (
   rewrite: Rewriting = (text) => Effect.succeed(text.replaceAll(secret, "[key]")),
   name = "guard"
-): TurnPart<null> => ({ name, plan: Schema.Null, decide: () => Effect.succeed({ plan: null }), rewrite })
-
-const part = (name: string, steps: Partial<TurnPart<null>>): TurnPart<null> => ({
-  name,
-  plan: Schema.Null,
-  decide: () => Effect.succeed({ plan: null }),
-  ...steps
-})
+): TurnPart<null> => part(name, { rewrite })
 
 interface Options extends TestKernel.TestKernelOptions {
   readonly parts?: ReadonlyArray<TurnPart<null>>

@@ -271,6 +271,7 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf, tell: TellFa
 
     event: (event) => {
       const wing = byPart.get(event.part) ?? shielded({ part: event.part }, tell)
+      byPart.set(event.part, wing)
       return (wing.event ?? plainEvent)(event, urlOf)
     },
 
