@@ -10,7 +10,8 @@ const open = (isTTY: boolean) => {
 }
 
 describe("progress", () => {
-  beforeEach(() => void vi.useFakeTimers())
+  // Other files share the process, and what they have left may set a timeout meanwhile. A progress has an interval.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }))
   afterEach(() => void vi.useRealTimers())
 
   it("is one line of a terminal that counts seconds and is gone at the end", async () => {
