@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, posix } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { circlesIn, foldersOfHttp, judgeImport, packageRules, rooms, wings } from "./rules/ImportRules.ts"
+import { circlesIn, foldersOfHttp, judgeImport, mutualFolders, packageRules, rooms, wings } from "./rules/ImportRules.ts"
 import { importsIn, root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
@@ -20,6 +20,9 @@ const ownImports = (imports: ReadonlyMap<string, ReadonlyArray<string>>): Readon
       return [file, own.map((imported) => posix.join(posix.dirname(file), imported))] as const
     })
   )
+
+/** Beside their folders stand both files that all folders import and files that import all folders. */
+const mixedFolders = ["packages/http/src", "packages/studio/src/page"]
 
 describe("imports", () => {
   it("are read in every form", () => {
@@ -150,6 +153,16 @@ describe("imports", () => {
     assert.deepStrictEqual(circlesIn(imports), [["b", "c"], ["e"]])
   })
 
+  it("two folders that import each other are found", () => {
+    const imports = new Map([
+      ["src/a/one", ["src/b/one", "src/one"]],
+      ["src/b/one", ["src/b/two"]],
+      ["src/b/two", ["src/a/two", "src/c/one"]],
+      ["src/one", []]
+    ])
+    assert.deepStrictEqual(mutualFolders(imports), [["src/a", "src/b"]])
+  })
+
   it.each(Object.keys(packageRules))(
     "packages/%s keeps the rules",
     (name) => {
@@ -159,7 +172,10 @@ describe("imports", () => {
         names.flatMap((imported) => judgeImport(file, imported, declared) ?? [])
       )
       assert.deepStrictEqual(faults, [])
-      assert.deepStrictEqual(circlesIn(ownImports(imports)), [])
+      const own = ownImports(imports)
+      assert.deepStrictEqual(circlesIn(own), [])
+      const pairs = mutualFolders(own).filter(([folder]) => !mixedFolders.includes(folder))
+      assert.deepStrictEqual(pairs, [])
       // Hundreds of files, on a machine that may have much else to do.
     },
     60_000

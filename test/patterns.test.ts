@@ -34,7 +34,7 @@ const ownText: Readonly<Record<string, string>> = {
 const madeWhileRunning: Readonly<Record<string, string>> = {
   "packages/adapters/src/providers/AiSdk.ts": "patterns of addresses that a library of a vendor brings",
   "packages/core/src/tools/LinearPattern.ts": "single characters and classes of patterns that users write",
-  "packages/http/src/endpoints/Methods.ts": "paths of the declared endpoints, one part for each segment"
+  "packages/http/src/Methods.ts": "paths of the declared endpoints, one part for each segment"
 }
 
 /** These modules make their patterns when they are loaded. */

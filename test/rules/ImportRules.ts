@@ -223,6 +223,24 @@ export const circlesIn = (
   return [...new Map(circles.map((circle) => [circle.join(" "), circle])).values()]
 }
 
+/** Pairs of folders that import each other. `imports` has the paths of the files that each file imports. */
+export const mutualFolders = (
+  imports: ReadonlyMap<string, ReadonlyArray<string>>
+): ReadonlyArray<readonly [string, string]> => {
+  const used = new Map<string, Set<string>>()
+  for (const [file, names] of imports) {
+    const folder = posix.dirname(file)
+    const known = used.get(folder) ?? new Set()
+    for (const name of names) known.add(posix.dirname(name))
+    used.set(folder, known)
+  }
+  return [...used].flatMap(([folder, others]) =>
+    [...others]
+      .filter((other) => folder < other && used.get(other)?.has(folder) === true)
+      .map((other) => [folder, other] as const)
+  )
+}
+
 const internalFault = (file: string, name: string): string | null => {
   const target = posix.join(posix.dirname(file), name)
   if (!target.startsWith(`packages/${packageName(file)}/src/`))

@@ -1,6 +1,6 @@
 /** `npm start`. */
-import { toldError } from "./command/Command.ts"
 import { runServer } from "./RunServer.ts"
+import { toldError } from "./ToldErrors.ts"
 
 runServer().catch((error: unknown) => {
   console.error(toldError(error, process.env["LOG_LEVEL"]?.toLowerCase() === "debug"))

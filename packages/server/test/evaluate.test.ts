@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { exitStatus, toldError } from "../src/command/Command.ts"
+import { exitStatus, toldError } from "../src/ToldErrors.ts"
 import { evaluateCommand } from "../src/command/evaluate.ts"
 
 const cases = [

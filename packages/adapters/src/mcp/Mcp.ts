@@ -18,7 +18,7 @@ import { asSentence } from "./McpTools.ts"
 import { type FollowedServer, listTools, serverTools } from "./ServerTools.ts"
 
 export type { AddressOptions, McpServer, OwnedServer, ProgramOptions } from "./McpServer.ts"
-export { layerForOwners, type OwnedServerSettings } from "./owners/OwnedServers.ts"
+export { layerForOwners, type OwnedServerSettings } from "./OwnedServers.ts"
 
 /** How long the start of a server may take, and the longest pause between attempts to reach it again. */
 export interface McpSettings {

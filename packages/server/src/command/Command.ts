@@ -3,6 +3,7 @@
  */
 import { parseArgs, type ParseArgsConfig } from "node:util"
 import type { Environment } from "../Settings.ts"
+import { WronglyCalled } from "../ToldErrors.ts"
 import type { Progress } from "./Progress.ts"
 
 export interface CommandContext {
@@ -11,9 +12,12 @@ export interface CommandContext {
   readonly print: (text: string) => void
   /** Reasons and hints, which are no result. */
   readonly note: (text: string) => void
-  /** How far a long work is, for a person at a terminal. */
+  /** The progress of a long work, for a person at a terminal. */
   readonly progress: Progress
-  /** Begins to listen for Ctrl C: it is aborted then, so that the command removes what is half written. Without a call, Ctrl C ends the process. */
+  /**
+   * Begins to listen for Ctrl C. The signal is aborted then, so that the command can remove a file that is half written. Without a call,
+   * Ctrl C ends the process.
+   */
   readonly whenStopped: () => AbortSignal
 }
 
@@ -28,12 +32,6 @@ export interface Command {
   readonly more?: ReadonlyArray<string>
   readonly load: () => Promise<CommandRun>
 }
-
-/**
- * The command was called with words that it does not take. Who runs it adds how it is called. A plain error, because `colloquy --help` loads
- * nothing of Effect.
- */
-export class WronglyCalled extends Error {}
 
 /** What Node says about wrong options, as one short sentence. */
 const wordsProblem = (error: unknown): string => {
@@ -52,7 +50,7 @@ const wordsProblem = (error: unknown): string => {
   }
 }
 
-/** The options and words of a command. What is wrong with them becomes `WronglyCalled`. */
+/** The options and words of a command. Throws `WronglyCalled` if they are wrong. */
 export const readWords = <T extends ParseArgsConfig>(config: T) => {
   try {
     return parseArgs(config)
@@ -64,24 +62,3 @@ export const readWords = <T extends ParseArgsConfig>(config: T) => {
 /** Whether `--json` was given to a command that takes nothing else. */
 export const readJsonFlag = (args: ReadonlyArray<string>): boolean =>
   readWords({ args: [...args], options: { json: { type: "boolean", default: false } } }).values.json
-
-/** Ctrl C ended the command before it was done. */
-export class Stopped extends Error {}
-
-/** Errors that have a sentence for a person; every typed error of the packages has one. */
-const isTold = (error: unknown): error is Error =>
-  error instanceof WronglyCalled || error instanceof Stopped || (error instanceof Error && "_tag" in error)
-
-/** What a person reads when the command could not do its work. A fault of ours says so; its stack is shown only if the operator wants to see it. */
-export const toldError = (error: unknown, showsStack: boolean): string => {
-  if (isTold(error)) return error.message
-  const what = error instanceof Error ? error.message : JSON.stringify(error)
-  if (showsStack && error instanceof Error) return error.stack ?? what
-  return `This is a fault of Colloquy: ${what}. Set LOG_LEVEL=debug to see where it happened, and report it.`
-}
-
-/** 2: wrongly called; 130, as shells count it: stopped by Ctrl C. */
-export const exitStatus = (error: unknown): number => {
-  if (error instanceof WronglyCalled) return 2
-  return error instanceof Stopped ? 130 : 1
-}

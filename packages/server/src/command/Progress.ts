@@ -1,4 +1,7 @@
-/** How far a long work is, as one line of a terminal that changes. Where there is no terminal nothing is written: a log has no use for it. */
+/**
+ * The progress of a long work, as one line of a terminal that changes. Without a terminal nothing is written, because a log has no use for
+ * such lines.
+ */
 import type { WriteStream } from "node:tty"
 
 export interface Progress {

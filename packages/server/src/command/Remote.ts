@@ -1,6 +1,7 @@
 /** What commands need that ask a running server: its address, and a key of the owner. */
 import { StartRefused } from "../StartRefused.ts"
-import { type CommandContext, readWords, WronglyCalled } from "./Command.ts"
+import { WronglyCalled } from "../ToldErrors.ts"
+import { type CommandContext, readWords } from "./Command.ts"
 
 /** The address of an API, as `--url` names it. */
 export const readAddress = (given: string): URL => {

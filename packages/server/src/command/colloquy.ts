@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /** `colloquy <command>`: the standalone server, and what its operator needs beside it. `npm run colloquy` in the repository. */
 import { createRequire } from "node:module"
-import { type Command, exitStatus, Stopped, toldError, WronglyCalled } from "./Command.ts"
+import { exitStatus, Stopped, toldError, WronglyCalled } from "../ToldErrors.ts"
+import type { Command } from "./Command.ts"
 import { nodeProblem } from "./NodeVersion.ts"
 import { makeProgress } from "./Progress.ts"
 

@@ -28,7 +28,8 @@ import { mcpLayer } from "../McpServers.ts"
 import { defaultProblem, makeProviders } from "../Services.ts"
 import { type Environment, readSettings, type Settings, SettingsRefused } from "../Settings.ts"
 import { StartRefused } from "../StartRefused.ts"
-import { readWords, WronglyCalled } from "./Command.ts"
+import { WronglyCalled } from "../ToldErrors.ts"
+import { readWords } from "./Command.ts"
 
 interface EvaluateContext {
   readonly env: Environment
@@ -38,7 +39,7 @@ interface EvaluateContext {
   readonly providers?: ProvidersOptions
 }
 
-/** The exit status. Wrong words are the matter of who runs the command. */
+/** Returns the exit status. Throws `WronglyCalled` for wrong words, which the caller of the command handles. */
 export const evaluateCommand = async (
   argv: ReadonlyArray<string>,
   { env, note, print, providers }: EvaluateContext
@@ -203,7 +204,7 @@ const run = async (
 
 type Run = <A, E>(effect: Effect.Effect<A, E, EmbeddingModel | Principal>) => Promise<A>
 
-/** By the usual model of the first provider that embeds; undefined if none does. */
+/** Embeds with the default model of the first provider that has an embedding model. Undefined: no provider has one. */
 const embedder = (runEffect: Run, { providers }: ProvidersOptions): EvaluateOptions["embed"] => {
   const usual = providers.find(({ defaultEmbedding, embedding }) => embedding && defaultEmbedding)
   const target = usual?.defaultEmbedding && { provider: usual.id, ...usual.defaultEmbedding }

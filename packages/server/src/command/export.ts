@@ -3,7 +3,8 @@ import { rename, rm } from "node:fs/promises"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { StartRefused } from "../StartRefused.ts"
-import { type CommandRun, Stopped } from "./Command.ts"
+import { Stopped } from "../ToldErrors.ts"
+import type { CommandRun } from "./Command.ts"
 import { readApi, readRemote } from "./Remote.ts"
 
 /** How many bytes come before the progress changes. */

@@ -1,5 +1,5 @@
 /**
- * Manages the server's keys while no server uses the folder. With DATABASE_URL a server may run. A key is shown only when it is made.
+ * Manages the server's keys while no server uses the folder. With DATABASE_URL a server may run. A key is shown only once, when it is made.
  */
 import { KeyId, Keys, KeyScope, Principal } from "@colloquy/core"
 import * as Clock from "effect/Clock"
@@ -11,7 +11,8 @@ import * as Schema from "effect/Schema"
 import { readSettings } from "../Settings.ts"
 import { StartRefused, storeRefused } from "../StartRefused.ts"
 import { inMemory, prepareFolder, makeStores } from "../Stores.ts"
-import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
+import { WronglyCalled } from "../ToldErrors.ts"
+import { type CommandRun, readWords } from "./Command.ts"
 
 interface Words {
   readonly owner: string

@@ -4,7 +4,8 @@ import { createRequire } from "node:module"
 import { basename, dirname, join, resolve } from "node:path"
 import { StartRefused } from "../StartRefused.ts"
 import { applicationFiles, type Host, hosts } from "./Applications.ts"
-import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
+import { WronglyCalled } from "../ToldErrors.ts"
+import { type CommandRun, readWords } from "./Command.ts"
 
 const readArguments = (args: ReadonlyArray<string>) => {
   const { positionals, values } = readWords({

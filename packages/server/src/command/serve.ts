@@ -1,4 +1,5 @@
-import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
+import { WronglyCalled } from "../ToldErrors.ts"
+import { type CommandRun, readWords } from "./Command.ts"
 
 /** The program of `npm start`, which ends by a signal. */
 export const serve: CommandRun = async (args) => {

@@ -3,7 +3,8 @@ import { studio } from "@colloquy/studio"
 import { createServer, type IncomingMessage, request as openRequest, type ServerResponse } from "node:http"
 import { request as openSecureRequest } from "node:https"
 import { StartRefused } from "../StartRefused.ts"
-import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
+import { WronglyCalled } from "../ToldErrors.ts"
+import { type CommandRun, readWords } from "./Command.ts"
 import { readAddress } from "./Remote.ts"
 
 const readArguments = (args: ReadonlyArray<string>) => {
@@ -22,7 +23,7 @@ const readArguments = (args: ReadonlyArray<string>) => {
 
 const mount = "/api"
 
-/** Headers about this connection, and those by which the server would see that the page is of another site. */
+/** Headers that are not passed on: those about this connection, and those that would tell the server that the page is of another site. */
 const keptBack: ReadonlySet<string> = new Set([
   "connection",
   "cookie",

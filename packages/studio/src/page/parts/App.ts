@@ -1,7 +1,7 @@
 /** The whole studio: the rail, the lists, the open room, and the panel beside it. */
 import { isServerUp } from "../api/http.ts"
 import { mayAct } from "../lib/host.ts"
-import { type RoomEntry, type RoomProps, rooms } from "../rooms.ts"
+import { type RoomEntry, type RoomProps, rooms } from "./rooms.ts"
 import { path } from "../state/address.ts"
 import { edited, isPaletteOpen, kept } from "../state/dialogs.ts"
 import * as inspector from "../state/inspector.ts"

@@ -2,7 +2,7 @@
 import { json } from "../api/http.ts"
 import { shortDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
-import { hasRoom, rooms } from "../rooms.ts"
+import { hasRoom, rooms } from "./rooms.ts"
 import { go } from "../state/address.ts"
 import { edited, isPaletteOpen } from "../state/dialogs.ts"
 import { turnId } from "../lib/answer.ts"

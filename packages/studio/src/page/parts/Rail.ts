@@ -1,7 +1,7 @@
 /** The rail: the rooms, the search, and at its end the server's state, the colours and what belongs to the user. */
 import { isServerUp } from "../api/http.ts"
 import { brandMark, brandName, guideAddress } from "../lib/host.ts"
-import { hasRoom, rooms } from "../rooms.ts"
+import { hasRoom, rooms } from "./rooms.ts"
 import { go, href } from "../state/address.ts"
 import { isPaletteOpen } from "../state/dialogs.ts"
 import { act, conversation, keyProblem } from "../state/studio.ts"

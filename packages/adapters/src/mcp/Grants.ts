@@ -15,9 +15,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { makeSeal } from "../../postgres/SealedText.ts"
-import type { OwnerAuth } from "../Connection.ts"
-import type { OwnedServer } from "../McpServer.ts"
+import { makeSeal } from "../postgres/SealedText.ts"
+import type { OwnerAuth } from "./Connection.ts"
+import type { OwnedServer } from "./McpServer.ts"
 
 const text = Schema.optionalKey(Schema.String)
 const Tokens = Schema.Struct({

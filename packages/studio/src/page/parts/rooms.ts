@@ -2,13 +2,13 @@
  * The rooms of the studio in the order of the rail. A room is one file and one line here. All but the first one are loaded when they are
  * opened.
  */
-import type { IconName } from "./parts/Icon.ts"
-import { chosenRooms, mayAct } from "./lib/host.ts"
-import { TalkRoom } from "./parts/TalkRoom.ts"
-import { realtimeModels } from "./state/catalogue.ts"
-import { can } from "./state/studio.ts"
-import { waitingCount } from "./state/waiting.ts"
-import type { ReadonlySignal, View } from "./view.ts"
+import type { IconName } from "./Icon.ts"
+import { chosenRooms, mayAct } from "../lib/host.ts"
+import { TalkRoom } from "./TalkRoom.ts"
+import { realtimeModels } from "../state/catalogue.ts"
+import { can } from "../state/studio.ts"
+import { waitingCount } from "../state/waiting.ts"
+import type { ReadonlySignal, View } from "../view.ts"
 
 export interface RoomProps {
   /** The segments of the address behind the room's name. */
@@ -49,7 +49,7 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     icon: "runs",
     count: waitingCount,
     styles: "runs",
-    load: () => import("./parts/RunsRoom.ts")
+    load: () => import("./RunsRoom.ts")
   },
   {
     name: "playground",
@@ -57,7 +57,7 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     icon: "columns",
     isActive: true,
     styles: "playground",
-    load: () => import("./parts/PlaygroundRoom.ts")
+    load: () => import("./PlaygroundRoom.ts")
   },
   {
     name: "tests",
@@ -65,14 +65,14 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     icon: "flask",
     isShown: () => can.value.evals,
     styles: "tests",
-    load: () => import("./parts/TestsRoom.ts")
+    load: () => import("./TestsRoom.ts")
   },
   {
     name: "knowledge",
     word: "Knowledge",
     icon: "book",
     styles: "knowledge",
-    load: () => import("./parts/KnowledgeRoom.ts")
+    load: () => import("./KnowledgeRoom.ts")
   },
   {
     name: "voice",
@@ -82,7 +82,7 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     hasLists: true,
     isShown: () => realtimeModels.value.length > 0,
     styles: "voice",
-    load: () => import("./parts/VoiceRoom.ts")
+    load: () => import("./VoiceRoom.ts")
   },
   {
     name: "compare",
@@ -93,9 +93,9 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     hasLists: true,
     isShown: isNever,
     styles: "compare",
-    load: () => import("./parts/CompareRoom.ts")
+    load: () => import("./CompareRoom.ts")
   },
-  { name: "shared", word: "Shared turn", icon: "open", isShown: isNever, load: () => import("./parts/SharedRoom.ts") }
+  { name: "shared", word: "Shared turn", icon: "open", isShown: isNever, load: () => import("./SharedRoom.ts") }
 ]
 
 /** The rooms that the host chose. A room that changes things is none where nothing may be changed. */

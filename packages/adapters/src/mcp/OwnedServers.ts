@@ -33,7 +33,7 @@ import * as RcMap from "effect/RcMap"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import { boundedFetch } from "../Bounds.ts"
+import { boundedFetch } from "./Bounds.ts"
 import {
   connect,
   type Connection,
@@ -41,7 +41,7 @@ import {
   ownHeaders,
   type OwnerAuth,
   type ServerUnreachable
-} from "../Connection.ts"
+} from "./Connection.ts"
 import {
   allScopes,
   authorizing,
@@ -53,10 +53,10 @@ import {
   type OpenGrant,
   openGrant
 } from "./Grants.ts"
-import type { OwnedServer } from "../McpServer.ts"
-import { asSentence, type OfferedTool, toolName } from "../McpTools.ts"
-import { hostedTool, listTools } from "../ServerTools.ts"
-import { callTool, unauthorized, unreachable } from "../ToolCalls.ts"
+import type { OwnedServer } from "./McpServer.ts"
+import { asSentence, type OfferedTool, toolName } from "./McpTools.ts"
+import { hostedTool, listTools } from "./ServerTools.ts"
+import { callTool, unauthorized, unreachable } from "./ToolCalls.ts"
 
 /** The owner has granted nothing, or the server takes the tokens no more. */
 class AccessMissing extends Schema.TaggedError<AccessMissing>()("AccessMissing", {}) {}

@@ -1,6 +1,6 @@
 /** The methods that a path has, for the answer 405. A path without any does not exist: its answer is 404. */
 import * as HttpApi from "effect/http-api/HttpApi"
-import { Api } from "../Api.ts"
+import { Api } from "./Api.ts"
 
 interface Known {
   readonly pattern: RegExp
