@@ -19,13 +19,13 @@ import { join } from "node:path"
 import type { Settings } from "./Settings.ts"
 import { inMemory } from "./Stores.ts"
 
-/** Replaces the database's own store of bytes. */
+/** The store of bytes that replaces the database's own. */
 export const blobsLayer = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavailable> | Layer.Layer<never> => {
   if (blobs === null) return Layer.empty
   return blobs._tag === "S3" ? S3Blobs.layer(blobs.options) : FolderBlobs.layer({ folder: blobs.folder })
 }
 
-/** Over the kernel. */
+/** The layers of documents, which are provided over the kernel. */
 export const documentsLayer = ({ attachmentWait, reranksDocuments, summarizesDocuments }: Settings) => {
   const summaries = summarizesDocuments ? defaultDocumentSummaries : null
   return Layer.provide(Documents.layer({ attachmentWait, summaries, reranked: reranksDocuments ? candidates : 0 }), [
@@ -38,8 +38,8 @@ export const documentsLayer = ({ attachmentWait, reranksDocuments, summarizesDoc
 const candidates = 50
 
 /**
- * The signing key: the operator's own, or one that is made at the first start and stored, with a database server in the database, so that
- * all processes share it, otherwise in the data folder. Without a folder no key is stored, and addresses are valid until the process ends.
+ * The signing key: the operator's own, or one that is made at the first start and stored. A database server stores it, so that all
+ * processes share it; without one, the data folder does. Without a folder no key is stored, and addresses are valid until the process ends.
  */
 export const readSigningKey = async ({
   dataDir,

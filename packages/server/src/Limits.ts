@@ -70,6 +70,6 @@ const or = (given: number | null | undefined, usual: number | null): number | nu
 
 export const defaultQuota = quotaFromLimits({})
 
-/** None: the text is neither. */
+/** None: the text is neither `off` nor such JSON. */
 export const readLimits = (text: string): Option.Option<Quota> =>
   text.trim() === "off" ? Option.some(noQuota) : Option.map(decode(text), quotaFromLimits)

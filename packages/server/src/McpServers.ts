@@ -59,7 +59,7 @@ const parsed = (text: string): unknown => {
   return typeof json === "object" && json !== null && "mcpServers" in json ? json.mcpServers : json
 }
 
-/** A server as its setting names it. Where the browser of an owner comes back is known when the server listens. */
+/** A server as its setting names it. The address to which an owner's browser returns is known only when the server listens. */
 export type NamedServer = Mcp.McpServer & { readonly oauth?: (callback: () => string) => Mcp.OwnedServer["oauth"] }
 
 /** None: the value is invalid. The reason is not printed, because the value may contain keys. */
@@ -110,17 +110,17 @@ export interface AccountSettings {
   /** Encrypts the tokens of owners. */
   readonly secret: Redacted.Redacted<string>
   readonly earlierSecrets: ReadonlyArray<Redacted.Redacted<string>>
-  /** To which the browser of an owner comes back. */
+  /** The address to which an owner's browser returns. */
   readonly callback: () => string
 }
 
-/** The servers whose tools are those of all owners. */
+/** The servers whose tools all owners use. */
 export const mcpLayer = (servers: ReadonlyArray<NamedServer>): Layer.Layer<never, never, HostedTools> => {
   const shared = servers.filter(({ oauth }) => oauth === undefined)
   return shared.length === 0 ? Layer.empty : Layer.unwrap(Effect.map(loadMcp, ({ Mcp: mcp }) => mcp.layer(shared)))
 }
 
-/** Those at which each owner has an account. Without any, their endpoints say so. */
+/** The servers at which each owner has an account. Without such servers, the endpoints for these accounts say so. */
 export const accountsLayer = (
   servers: ReadonlyArray<NamedServer>,
   { callback, ...settings }: AccountSettings

@@ -20,7 +20,9 @@ export interface EndedLeg {
 /** A terminal with one line for each leg: `onLeg` hears of it when its end is stored. */
 export interface LegWatch {
   readonly store: Layer.Layer<RunStore, never, RunStore>
-  /** In the place of the usual logger. The kernel warns of a run that failed, with the provider's words: the leg's line has them instead. */
+  /**
+   * Used in place of the usual logger. The kernel's warning of a failed run is not printed, because the line of its leg has the same words.
+   */
   readonly logger: Logger.Logger<unknown, unknown>
 }
 
@@ -56,7 +58,7 @@ export const watchLegs = (
           const stored = yield* own.settle(lease, settlement)
           const now = yield* Clock.currentTimeMillis
           if (stored === true) tell(lease.runId, settlement, now)
-          // The run has no line here, so that the warning is the only one.
+          // No line is printed for this run here, so its warning is printed.
           else warnings.get(lease.runId)?.print()
           warnings.delete(lease.runId)
           return stored

@@ -15,7 +15,7 @@ const storageAddress = ({ databaseUrl, dataDir }: Settings): string => {
 
 const hasColours = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === ""
 
-/** A terminal and npm may both pass on one Ctrl+C. */
+/** A second signal within this time, in milliseconds, is the same Ctrl+C: a terminal and npm may both pass it on. */
 const sameSignal = 500
 
 type Say = (text: string) => void
@@ -35,9 +35,9 @@ const endOnSignal = (server: RunningServer, say: Say, refuse: (error: unknown) =
   process.on("SIGINT", stop)
 }
 
-/** `json`: the terminal gets one line when the server listens, and all else goes to where errors go. */
+/** With `json`, standard output gets one line when the server listens; everything else goes to standard error. */
 export const runServer = async ({ json = false }: { readonly json?: boolean } = {}): Promise<void> => {
-  // What V8 has seen live long while the server starts, it would allocate as old in every request (docs/operations.md).
+  // Objects that live long while the server starts would be allocated in V8's old space in every request (docs/operations.md).
   setFlagsFromString("--no-allocation-site-pretenuring")
   const settings = await Effect.runPromise(readSettings(process.env))
   const say: Say = json ? (text) => console.error(text) : (text) => console.log(text)

@@ -36,7 +36,10 @@ export const makeProviders = (settings: Settings): ProvidersOptions => {
   }
 }
 
-/** Who judges answers: the default model, but for the demo model, which gives no typed answers. Undefined: the default model. */
+/**
+ * The model that judges answers. Undefined: the default model. The demo model gives no typed answers; if it is the default, the demo model
+ * of typed answers judges.
+ */
 export const makeJudge = (
   settings: Settings,
   { defaults }: ProvidersOptions
@@ -45,13 +48,13 @@ export const makeJudge = (
     ? { provider: "typedprovider", model: demoTypedModelName }
     : undefined
 
-/** Without one the assistant's own model reranks. */
+/** The reranker of the settings. Undefined: the assistant's own model reranks. */
 export const makeReranker = ({ reranking, vendors: given }: Settings): RerankerPort | null =>
   reranking === null
     ? null
     : (vendors.get(reranking.vendor)?.reranker?.(given.get(reranking.vendor) ?? {}, reranking.model) ?? null)
 
-/** Without one, only models with a search of their own can search. */
+/** The search engine of the settings. Undefined: only models with a search of their own can search. */
 export const makeSearchEngine = ({ search, vendors: given }: Settings): WebSearchPort | null =>
   search === null ? null : (vendors.get(search)?.search?.(given.get(search) ?? {}) ?? null)
 

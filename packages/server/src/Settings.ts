@@ -72,7 +72,7 @@ export interface Settings {
   readonly hasEspeak: boolean
   /** Servers whose tools are offered to models. */
   readonly mcpServers: ReadonlyArray<NamedServer>
-  /** Voices that are made of three models, by name, and the one with which others go on. */
+  /** Voices that are made of three models, by name, and the one that takes over when another voice fails. */
   readonly voiceParts: NamedVoices
   readonly voiceFallback: string | null
   readonly onlineScoring: OnlineSettings
@@ -94,15 +94,18 @@ export interface Settings {
   /** Whether the reranker also orders what is found in documents. */
   readonly reranksDocuments: boolean
   readonly webhookPrivateAddresses: boolean
-  /** Whether the model of a conversation summarises what no longer fits into its window. */
+  /** Whether the model of a conversation summarises messages that no longer fit into its window. */
   readonly summarizesThreads: boolean
-  /** What is printed less important than this is not printed. */
+  /** The least important level of log lines that are printed. */
   readonly logLevel: LogLevel
   /** Whether a model summarises each document. */
   readonly summarizesDocuments: boolean
   /** The public address of the server, without the base path; null: the address on which it listens. */
   readonly publicUrl: string | null
-  /** The keys of addresses of files: the first signs, and what any of them has signed is good. Null: one is made and kept. */
+  /**
+   * The keys that sign addresses of files: the first signs new ones, and a signature of any of them is valid. Null: one key is made and
+   * kept.
+   */
   readonly signingKey: ReadonlyArray<Redacted.Redacted<string>> | null
   /** The minimum time for which such an address is valid. */
   readonly mediaUrls: Duration.Duration

@@ -9,7 +9,7 @@ import { folderRefused } from "./StartRefused.ts"
 
 export const inMemory = "memory://"
 
-/** `migrate: false`: for one who only looks. A schema that is not that of this version is refused then, and stays as it is. */
+/** With `migrate: false`, which a command that only reads uses, a schema of another version is refused and stays as it is. */
 export const makeStores = ({ databaseUrl, dataDir }: Settings, options: { readonly migrate?: boolean } = {}) =>
   databaseUrl === null
     ? Pglite.layer({ ...options, extensions: { vector }, ...(dataDir === inMemory ? {} : { dataDir }) })

@@ -74,7 +74,7 @@ export const makeVoiceParts = (
   })
 }
 
-/** Native voices go on with this one when their vendor dies. */
+/** When the vendor of a native voice fails, its sessions go on with this voice. */
 export const withPartsBehind = (
   natives: ReadonlyArray<RealtimeModel>,
   parts: RealtimeModel | null,

@@ -15,7 +15,7 @@ export interface Proof {
   readonly ticket: string | null
 }
 
-/** What an own protocol over the socket may use: the query of the address, the models, and functions that send, receive and pause. */
+/** What a protocol of a host over the socket may use: the query of the address, the models, and functions that send, receive and pause. */
 export interface Connection {
   readonly query: URLSearchParams
   /** The models of all vendors. */
@@ -32,8 +32,9 @@ export interface Connection {
 }
 
 /**
- * The translation of one connection, with the state that its protocol needs. All functions are synchronous. What takes a value of Node's types is
- * a method, here and in `FrontDoor`: a door made for these fits the declarations of `colloquy` too, in which they have fewer members.
+ * The translation of one connection, with the state that its protocol needs. All functions are synchronous. Members that take a value of
+ * Node's types are methods, here and in `FrontDoor`. The declarations of `colloquy` have these types with fewer members, and a door that
+ * was made for Node's types fits them too.
  */
 export interface SessionWire {
   /** The owner is known, and the client is read from now on. */
@@ -47,7 +48,7 @@ export interface SessionWire {
 }
 
 export interface FrontDoor {
-  /** Below the base path, such as `/threads/realtime`. */
+  /** The path below the base path, such as `/threads/realtime`. */
   readonly path: string
   proof(request: IncomingMessage, query: URLSearchParams): Proof
   /** The subprotocol to agree on, of those that the client offers. */

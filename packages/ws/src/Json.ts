@@ -14,7 +14,7 @@ export const at = (value: Schema.Json | undefined, ...path: ReadonlyArray<string
     value
   )
 
-/** Objects are merged, every other value replaces the one before; so does an object of another `type`. */
+/** Merges objects. Every other value replaces the one before, and so does an object of another `type`. */
 export const merge = (before: Fields, after: Fields): Fields =>
   Object.fromEntries([
     ...Object.entries(before),

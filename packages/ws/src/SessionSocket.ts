@@ -1,6 +1,6 @@
 /**
- * Connects a voice session to its client over a WebSocket of `ws`: passes frames to the wire of its front door, sends what the wire says through
- * the outbox, and disconnects a client that does not answer pings.
+ * Connects a voice session to its client over a WebSocket of `ws`: passes frames to the wire of its front door, sends the frames of the
+ * wire through the outbox, and disconnects a client that does not answer pings.
  */
 import type { ModelInfo } from "@colloquy/core"
 import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"

@@ -1,7 +1,7 @@
 /**
- * Builds complete text frames of a server (RFC 6455, 5.2), as strings with one character for each byte. For each message `ws` creates two buffers
- * and writes them separately, which takes as much time as all other work for a piece of audio; and the memory of buffers, which is outside of the
- * heap, makes V8 mark the whole heap often. So frames of audio are built here and written to the connection without `ws`.
+ * Builds complete text frames of a server (RFC 6455, 5.2), as strings with one character for each byte. For each message `ws` creates two
+ * buffers and writes them separately, which takes as much time as all other work for a piece of audio. The memory of buffers is outside of
+ * the heap, and makes V8 mark the whole heap often. So frames of audio are built here and written to the connection without `ws`.
  */
 import type { WebSocket } from "ws"
 

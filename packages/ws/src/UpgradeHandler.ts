@@ -52,8 +52,8 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
    */
   readonly maxPending?: number
   /**
-   * The same of one client address: `clientAddress`, without it the address of the connection. Default 100. For one more, the oldest one of the
-   * address is closed if it has waited for `pendingGrace`; if none has, the new one is refused with 503.
+   * The largest number of such connections of one client address: that of `clientAddress`, or else of the connection. Default 100. For one
+   * more, the oldest one of the address is closed if it has waited for `pendingGrace`; if none has, the new one is refused with 503.
    */
   readonly maxPendingOfAddress?: number
   /** How long a connection may wait for its owner to be known before it makes room for others of its address. Default two seconds. */
@@ -195,7 +195,7 @@ class PendingSockets {
     this.grace = Duration.toMillis(Duration.fromInputUnsafe(options.pendingGrace ?? "2 seconds"))
   }
 
-  /** Whether there is a slot for one more, if need be that of the oldest one of the address. */
+  /** Whether there is a slot for one more connection. If needed, the oldest connection of the address gives up its slot. */
   makeRoomFor(request: IncomingMessage): boolean {
     const { maxPending = 1000, maxPendingOfAddress = 100 } = this.options
     if (maxPending < 1) return false
@@ -233,7 +233,10 @@ class PendingSockets {
 const clientAddressFrom = (request: IncomingMessage, { clientAddress }: UpgradeOptions): string =>
   clientAddress?.({ ...readHostCredentials(request), source: request }) ?? request.socket.remoteAddress ?? ""
 
-/** Without a key and a ticket only a session of the host is left, which a browser sends for the pages of every site. */
+/**
+ * Whether a page of another site uses the host's session. Without a key and a ticket only that session is left, which a browser sends for
+ * the pages of every site.
+ */
 const isSessionOfOtherSite = (
   request: IncomingMessage,
   { key, ticket }: Proof,
@@ -243,7 +246,10 @@ const isSessionOfOtherSite = (
   (key ?? "") === "" &&
   isFromOtherSite(readHostCredentials(request).headers, { addresses: [], trusted: origins })
 
-/** A key that a protocol sends elsewhere is shown to the host in the header of our own clients. */
+/**
+ * The credentials for `authenticate` of the host. A key that a protocol sends in another place is put into the header that our own clients
+ * use.
+ */
 const readHostCredentials = (request: IncomingMessage, key: string | null = null): HostCredentials => {
   const { headers } = request
   return {

@@ -20,7 +20,7 @@ export const demoModelName = "demo-1"
 export const demoProvider = (pace: Duration.Input = "30 millis"): Provider => ({
   id: "demo",
   chat: demoDriver(pace),
-  // All that the demo looks at: how much it is to think, and where it is to be routed, changes nothing.
+  // The demo ignores all other options, such as the amount of thinking and the routing.
   wire: ({ jsonOutput, output, thinking }) => ({ jsonOutput, output, thinks: thinking !== null }),
   image: {
     generate: ({ model, prompt }) =>
@@ -73,7 +73,7 @@ const demoDriver =
     ]
     return Stream.fromIterable(spoken).pipe(
       Stream.rechunk(1),
-      // Nobody reads along where the kernel learns.
+      // Nobody follows an answer from which the kernel learns, so its words need no pauses.
       Stream.tap(() => (operations === null ? Effect.sleep(pace) : Effect.void)),
       Stream.concat(Stream.fromIterable(end))
     )

@@ -1,4 +1,7 @@
-/** A small value of a JSON Schema: the demo model's answer, or the arguments of its call. What has rules beyond its shape may not fit. */
+/**
+ * A small value of a JSON Schema: the demo model's answer, or the arguments of its call. A value with rules beyond its shape may not fit
+ * the schema.
+ */
 import type * as Schema from "effect/Schema"
 
 const isObject = (value: unknown): value is { readonly [name: string]: Schema.Json } =>
@@ -6,7 +9,7 @@ const isObject = (value: unknown): value is { readonly [name: string]: Schema.Js
 
 const listOrEmpty = (value: unknown): ReadonlyArray<Schema.Json> => (Array.isArray(value) ? value : [])
 
-/** `asked` is what texts repeat. */
+/** Texts of the value repeat `asked`. */
 export const demoObject = (whole: Schema.JsonObject, asked: string): Schema.Json => {
   const at = (pointer: string): unknown =>
     pointer

@@ -18,7 +18,7 @@ const wrapLines = (prompt: string): ReadonlyArray<string> => {
   return lines.filter((line) => line !== "").slice(0, mostLines)
 }
 
-/** Controls have no place in XML, and half of a pair is no letter. */
+/** XML allows no control characters, and no half of a surrogate pair. */
 const escaped = (text: string): string =>
   text
     .toWellFormed()

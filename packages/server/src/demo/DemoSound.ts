@@ -51,7 +51,7 @@ const [silentPieces, mostPieces] = [500 / pieceMillis, 10_000 / pieceMillis]
 export const makeTurns = (isManual: boolean, began: () => void, ended: (audio: Uint8Array) => void) => {
   let rest: Uint8Array = new Uint8Array()
   let pieces: Array<Uint8Array> = []
-  /** How many of the pieces there are up to the last loud one. */
+  /** The number of pieces up to the last loud one. */
   let spoken = 0
 
   /** False: there is nothing to end. */

@@ -77,7 +77,7 @@ const connect = Effect.fnUntraced(function* (setup: SessionSetup, listener: Vend
   return makeLink(setup, listener.event, speaker)
 })
 
-/** What is said in one go: some words, and their sound. */
+/** Some words of an answer, and their sound. */
 interface Piece {
   readonly words: string
   readonly sound: Uint8Array

@@ -15,7 +15,7 @@ export interface GuideContent {
   readonly text: string
 }
 
-/** From a page to the folder of all pages, and to the description of the API. */
+/** The relative paths from a page to the folder of all pages, and to the description of the API. */
 interface Way {
   readonly up: string
   readonly api: string
@@ -35,7 +35,7 @@ const pageTitle = (text: string, path: string): string => /^# (.*)$/mu.exec(text
 interface Chapter {
   readonly path: string
   readonly title: string
-  /** What the page answers, in the words of the table. */
+  /** The question that the page answers, as the table has it. */
   readonly about: string
 }
 
@@ -76,7 +76,7 @@ const makeGuide = () => {
   const search = async (query: string) => {
     index ??= makeSearch(
       files.pages.map((path) => {
-        // Of a public name its sentence is searched, not its type.
+        // The search covers the sentence of a public name, but not its type.
         const text = isReference(path) ? read(path).replaceAll(/^```[\s\S]*?^```/gmu, "") : read(path)
         return { path, about: abouts.get(path) ?? "", text }
       })

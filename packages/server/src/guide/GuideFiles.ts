@@ -7,7 +7,7 @@ import { posix } from "node:path"
 import { lexer, walkTokens } from "marked"
 import { guideHome } from "./GuideHome.ts"
 
-/** Without files nothing below is found. */
+/** An empty path, if there are no files: nothing below it is found then. */
 const root = guideHome ?? ""
 
 export const filesIn = (folder: string): ReadonlyArray<string> =>
@@ -30,14 +30,14 @@ const beside = [
 
 const start = "docs/README.md"
 
-/** The pages of public names, made of the sources. Without them the guide has everything else. */
+/** The folder of the pages about public names, which are made from the sources. The guide also works without them. */
 const reference = "docs/reference"
 
 const index = `${reference}/index.md`
 
 export const isReference = (path: string): boolean => path.startsWith(`${reference}/`)
 
-/** The page about the reference goes on with the list of its pages. */
+/** The text of a file. The page about the reference is followed by the list of its pages. */
 export const read = (path: string): string => {
   const text = readFileSync(root + path, "utf8")
   return path === `${reference}.md` && existsSync(root + index)
@@ -67,7 +67,7 @@ const linksIn = (page: string): ReadonlyArray<string> => {
 export interface GuideFiles {
   /** Paths in the repository. The first one is the beginning. */
   readonly pages: ReadonlyArray<string>
-  /** By their addresses below `/docs/guide`: pages, and the files and folders that pages link to. */
+  /** Paths of pages, and of files and folders that pages link to, by their addresses below `/docs/guide`. */
   readonly byAddress: ReadonlyMap<string, string>
   /** Undefined: not part of the guide. */
   readonly findAddress: (path: string) => string | undefined

@@ -11,7 +11,7 @@ export interface PageLink {
 }
 
 export interface PagePart {
-  /** Empty: the beginning, which is in no part. */
+  /** Empty for the first page, which is in no part. */
   readonly title: string
   readonly pages: ReadonlyArray<PageLink>
 }
@@ -22,7 +22,7 @@ export interface Frame {
   readonly up: string
   readonly api: string
   readonly contents: ReadonlyArray<PagePart>
-  /** The page itself, among the contents. */
+  /** The address of the page itself, which the contents mark. */
   readonly current: string | null
   readonly query: string
 }

@@ -12,7 +12,7 @@ const entities: Readonly<Record<string, string>> = {
 
 export const escaped = (text: string): string => text.replaceAll(/[&<>"']/gu, (letter) => entities[letter] ?? letter)
 
-/** As code hosts make it: the words of a heading with hyphens between them. */
+/** The words of a heading with hyphens between them, as sites that host code make anchors. */
 export const headingAnchor = (heading: string): string =>
   heading
     .toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * The search in sections of the guide, by minisearch over stems. A section counts by its own words and by those of its page: the title of the
- * page and the line about it in the contents say what the page is for. Pages of use come before those about the code.
+ * The search in sections of the guide, by minisearch over stems. A section is found by its own words, by the title of its page, and by the
+ * line about that page in the contents. Pages about use come before those about the code.
  */
 import { splitTerms } from "@colloquy/core/retrieval"
 import { lexer } from "marked"
@@ -15,7 +15,7 @@ interface GuideSection {
   /** Empty: the text before the first heading below the title. */
   readonly heading: string
   readonly anchor: string
-  /** Its lines: a row of a long table is found as easily as a short section. */
+  /** The lines of the section. Each is searched by itself, so that a row of a long table is found as easily as a short section. */
   readonly lines: ReadonlyArray<string>
 }
 
@@ -48,7 +48,7 @@ export interface GuidePage {
 }
 
 const mostHits = 20
-/** So that one page does not hide the others. */
+/** The largest number of hits of one page, so that it does not hide the others. */
 const mostOfPage = 2
 const longestQuery = 200
 const isAboutCode = (page: string): boolean => !/^docs\/(?!decisions\/|reference\/)/u.test(page)
@@ -60,7 +60,7 @@ const idle: ReadonlySet<string> = new Set(
   )
 )
 
-/** What is asked, without the words that stand in every question; a question of nothing else stays as it is. */
+/** The words of a question without those that occur in every question. A question that has no other words stays as it is. */
 const askedWords = (query: string): string => {
   const words = query.slice(0, longestQuery).split(/\s+/u)
   const kept = words.filter((word) => !idle.has(word.toLowerCase()))
@@ -71,7 +71,7 @@ const stems = (word: string): Array<string> => [...splitTerms(word, "en")]
 
 const searchOptions = { prefix: (term: string) => term.length >= 3 }
 
-/** Entries that are added to an index at once, before others of the process have their turn. */
+/** The number of entries that are added to an index before the event loop is given back. */
 const chunkSize = 100
 
 export const makeSearch = async (

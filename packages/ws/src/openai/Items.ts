@@ -16,7 +16,7 @@ export interface Items {
   readonly get: (id: string) => Item | undefined
   /** The complete form of an item. */
   readonly put: (item: Item) => void
-  /** What was said in it is this. */
+  /** Sets the words that were said in the item. */
   readonly setWords: (id: string, text: string) => void
 }
 

@@ -58,7 +58,7 @@ export const makeResponses = (sink: ResponsesSink) => {
   const { added, newId, send } = sink
   let active: Response | null = null
   let hasSpoken = false
-  /** Items of all responses: what comes for one that has ended is too late. */
+  /** The items of all responses. Words and sound that arrive for an item after its end are dropped. */
   const known = new Set<string>()
   const hosted = new Map<string, Item>()
   let resample: ReturnType<typeof makeResampler> | null = null

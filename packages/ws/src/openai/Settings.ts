@@ -121,7 +121,7 @@ const chosenSettings = (asked: Fields, { systemPrompt, tools }: SessionRequest):
   ...(asked["tools"] === undefined ? {} : { tools })
 })
 
-/** The settings of a session that has begun, with those that its thread has kept. */
+/** The settings of a session that has begun, together with those that its thread has stored. */
 export const withKept = (settings: Settings, { systemPrompt, tools }: SessionSettings): Settings => {
   const kept = defined({ instructions: systemPrompt, tools: tools?.map(shownTool) ?? tools })
   return { ...settings, asked: { ...settings.asked, ...kept } }

@@ -31,7 +31,7 @@ import {
 
 type Typed = Fields & { readonly type: EventType }
 
-/** What waits for a `response.create`: words of the user, or the output of a function. */
+/** An input that waits for a `response.create`: words of the user, or the output of a function. */
 interface Waiting {
   readonly id: string
   readonly text?: string
@@ -75,7 +75,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
   /** The ids of the client for turns that the vendor names otherwise. */
   const announced: Array<string> = []
   const userItems = new Map<string, string>()
-  /** The turn that the user is still speaking, whose words come already. It is committed by the client, or at the latest with its whole text. */
+  /** The turn that the user is still speaking while its words arrive. The client commits it; at the latest its whole text does. */
   let spoken: string | null = null
 
   const newId = (kind: string): string => `${kind}_${mark}_${++ids}`
@@ -407,7 +407,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
     event: (event) => {
       const isOfAnswer = (event._tag === "TranscriptDelta" && event.role === "assistant") || event._tag === "ToolCall"
       if (isOfAnswer || event._tag === "ResponseDone") isAwaited = false
-      // What was cancelled has ended without a word of it.
+      // The cancelled answer has ended without a word.
       if (isOfAnswer && !responses.isActive()) isCancelling = false
       tell(event)
     },
