@@ -2,7 +2,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, posix } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { circlesIn, foldersOfHttp, judgeImport, mutualFolders, packageRules, rooms, wings } from "./rules/ImportRules.ts"
+import {
+  circlesIn,
+  foldersOfHttp,
+  judgeImport,
+  mutualFolders,
+  packageRules,
+  rooms,
+  wings
+} from "./rules/ImportRules.ts"
 import { importsIn, root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")

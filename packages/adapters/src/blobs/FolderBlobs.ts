@@ -16,7 +16,7 @@ import { join } from "node:path"
 import { writePieces } from "./Pieces.ts"
 import { clampRange } from "./Range.ts"
 
-/** Where a folder of files keeps its bytes. */
+/** The folder in which bytes of files are stored. */
 export interface FolderOptions {
   /** The folder. It is created if it does not exist. */
   readonly folder: string

@@ -1,4 +1,4 @@
-/** Ranges of blobs. A module of its own, because it needs nothing of the platform. */
+/** Ranges of blobs. This is a module of its own, because it uses nothing of the platform. */
 
 /** The part of a blob that a range selects: from its first byte (`from`) to the byte after its last one (`to`). */
 export const clampRange = (size: number, range?: { readonly offset: number; readonly length: number }) => {

@@ -19,7 +19,7 @@ import { readListing, readUploadId, readUploads, type S3Listing } from "./S3Xml.
 
 export type { S3Options } from "./S3Client.ts"
 
-/** A bucket, and what the names of its objects begin with. */
+/** A bucket, and the beginning of the names of its objects. */
 export interface S3BlobOptions extends S3Options {
   /** The beginning of every key. Default `colloquy`. */
   readonly prefix?: string

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import { readErrorCode } from "./S3Xml.ts"
 
-/** The bucket, its address, and the key that opens it. */
+/** The bucket, its address, and the credentials for it. */
 export interface S3Options {
   readonly bucket: string
   readonly accessKeyId: string

@@ -71,7 +71,7 @@ const readStory = (
   let level: number | undefined
   let indent: number | undefined
   let isText = false
-  /** How many of the open elements are skipped ones. */
+  /** The number of open elements that are skipped. */
   let skipped = 0
 
   const endParagraph = () => {

@@ -38,11 +38,11 @@ export interface FileExtractorOptions {
   readonly growth?: number
   /** How many files are read at once, of different owners. As many small ones are read beside them. Default 2. */
   readonly atOnce?: number
-  /** The user of the system as whom files are read. Default: the host's own. */
+  /** The user of the system under which files are read. Default: the host's own. */
   readonly user?: ReaderUser
   /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/files/worker` as a separate file. */
   readonly worker?: URL
-  /** For tests: pretends that some packages are not installed. */
+  /** Names of packages that count as not installed, for tests. */
   readonly isInstalled?: (packageName: string) => boolean
 }
 

@@ -13,8 +13,9 @@ export const limits = {
 }
 
 /**
- * How many times its size a file may hold; a small file may always hold `always`. Packed files can hold a thousand times their size, and what is done
- * with a text must keep to what was sent. Real documents hold up to thirty times their size, and unpack to a hundred times.
+ * How many times its size a file may hold; a small file may always hold `always`. Packed files can hold a thousand times their size, so
+ * without this limit a small upload could cause much work. The text of real documents has up to thirty times the size of the file; unpacked
+ * they have up to a hundred times.
  */
 const expansion = {
   characters: { times: 100, always: 1_000_000 },

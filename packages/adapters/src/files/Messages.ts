@@ -10,11 +10,11 @@ const headerLength = 4
 export interface Receiver<A, Part> {
   readonly message: (message: Message<A, Part>) => void
   readonly tooLarge: () => void
-  /** What came is no message: a fault of native code may have changed the process that sent it. */
+  /** The received bytes are no message: a fault of native code may have damaged the process that sent them. */
   readonly unreadable: () => void
 }
 
-/** Returns a function that takes what has arrived. After `tooLarge` and `unreadable` it takes nothing more. */
+/** Returns a function that takes the bytes that have arrived. After `tooLarge` and `unreadable` it ignores all further bytes. */
 export const receiveMessages = <A, Part>(receiver: Receiver<A, Part>): ((chunk: Buffer) => void) => {
   const state = { message: Buffer.allocUnsafeSlow(headerLength), isHeader: true, at: 0, total: 0, isOver: false }
 

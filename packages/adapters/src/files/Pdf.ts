@@ -191,7 +191,7 @@ const countSizes = (words: ReadonlyArray<Word>, sizes: Map<number, SizeCount>): 
 const muchText = 0.1
 const fewestWords = 5
 
-/** Of the sizes that much of the text has, the largest: the text around code or tables is larger than they are. */
+/** The largest of the font sizes that much of the text has, because the text around code or tables is larger than they are. */
 const usualSize = (sizes: ReadonlyMap<number, SizeCount>): number => {
   const all = [...sizes].toSorted(([, a], [, b]) => b.letters - a.letters)
   const letters = all.reduce((sum, [, found]) => sum + found.letters, 0)

@@ -1,9 +1,8 @@
 /**
- * What the process of a reader may do, by Node's permission model: read the code that it runs and the tables that it is given, and nothing else.
- * It starts no program, and has no network where the model of its Node knows networks (25 and newer).
- *
- * The model is a second protection: a file cannot make a library open other files. What native code does is stopped by the user of the
- * system, if the host names one.
+ * The rights of a reader's process, by Node's permission model. It may read the code that it runs and the tables that it is given, and
+ * nothing else. It starts no program, and has no network where the permission model covers networks (Node 25 and newer). The model is a
+ * second protection: a file cannot make a library open other files. Native code is limited by the rights of the system's user, if the host
+ * names one.
  */
 import { existsSync, realpathSync } from "node:fs"
 import { findPackageJSON } from "node:module"
@@ -17,7 +16,7 @@ export interface ReaderUser {
 }
 
 export interface ReaderRights {
-  /** Its script. */
+  /** The script of the process. */
   readonly script: string
   /** Flags of Node. */
   readonly flags: ReadonlyArray<string>
@@ -28,9 +27,9 @@ export interface ReaderRights {
 
 export interface ReaderNeeds {
   readonly script: URL
-  /** Folders that it reads besides the code. */
+  /** Further folders that the process may read. */
   readonly folders?: ReadonlyArray<string>
-  /** Native code. */
+  /** Whether it may load native code. */
   readonly addons?: boolean
   readonly threads?: boolean
   readonly user?: ReaderUser | undefined
@@ -49,7 +48,7 @@ export const readerRights = ({ addons, folders = [], script, threads, user }: Re
       "--allow-worker",
       ...(addons === true ? ["--allow-addons"] : []),
       ...[...readable].map((folder) => `--allow-fs-read=${folder}`),
-      // Where Linux is told that this process ends first when memory runs out.
+      // The file in which Linux is told to end this process first when memory runs out.
       ...(process.platform === "linux" ? [`--allow-fs-read=${endsFirst}`, `--allow-fs-write=${endsFirst}`] : [])
     ],
     threads: threads === true,

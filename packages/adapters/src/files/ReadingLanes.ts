@@ -1,7 +1,7 @@
 /**
- * Which file is read when. Owners take turns, and each has one file in a lane at most, so that one owner alone never makes another wait. A
- * file of up to 4 MB is first read in the lane of small files, with little time and memory; if it needs more, it is read again in the lane
- * of large ones. So a small text waits for no large file, and a small file that holds very much is treated as what it is.
+ * The order in which files are read. Owners take turns, and each owner has at most one file in a lane, so that no owner alone makes another
+ * wait. A file of up to 4 MB is first read in the lane of small files, with little time and memory; if it needs more, it is read again in
+ * the lane of large ones. So a small text waits for no large file, and a small file with very much content is read as a large one.
  */
 import { makeFairQueue } from "@colloquy/core/adapters"
 import { ExtractionFailed, type FileToRead } from "@colloquy/core/documents"
@@ -14,7 +14,7 @@ import { damaged, type Refused, tooMuchMemory, tooSlow } from "./Refused.ts"
 /** In bytes. */
 const mostOfSmall = 4_000_000
 
-/** A text of a megabyte needs a third of this time on a busy processor. */
+/** The time for a file in the lane of small files. A text of a megabyte needs a third of it on a busy processor. */
 const boundsOfSmall = (bounds: Bounds): Bounds => ({
   deadline: Duration.min(bounds.deadline, Duration.seconds(3)),
   heap: bounds.heap,
@@ -32,7 +32,7 @@ export const makeReadingLanes = Effect.fnUntraced(function* (bounds: Bounds, atO
   const inLarge = <A, Part, E, R>(bytes: Effect.Effect<Uint8Array, E, R>, read: Read<A, Part>) =>
     large.inTurn(Effect.flatMap(bytes, (all) => accepted(read(all, bounds), bounds)))
 
-  /** Its bytes as well, because they are asked for once: the file may have to be read again. */
+  /** The answer together with the bytes of the file. A file gives its bytes only once, and may have to be read again in the other lane. */
   const inSmall = <A, Part, E, R>(file: FileToRead<E, R>, read: Read<A, Part>) =>
     small.inTurn(
       Effect.flatMap(collect(file), (bytes) =>

@@ -1,6 +1,6 @@
 /**
- * A chunk as it came from the process that prepared it. Its terms stay as bytes until a store takes them: those of a large document as maps would
- * take five times the memory while it waits for its vectors.
+ * A chunk as it came from the process that prepared it. Its terms stay bytes until a store takes them. As maps, the terms of a large
+ * document would take five times the memory while the document waits for its vectors.
  */
 import type { Chunk, Impacts, IndexedChunk } from "@colloquy/core/retrieval"
 import { deserialize } from "node:v8"

@@ -27,7 +27,7 @@ export interface TesseractOptions {
   readonly growth?: number
   /** How many pictures are read at once, of different owners. Default 2. */
   readonly atOnce?: number
-  /** The user of the system as whom pictures are read. Default: the host's own. */
+  /** The user of the system under which pictures are read. Default: the host's own. */
   readonly user?: ReaderUser
   /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/tesseract/worker` as a separate file. */
   readonly worker?: URL

@@ -93,7 +93,10 @@ const startWatch = (mostMemory: number): void => {
   thread.once("exit", () => process.exit())
 }
 
-/** A thread could be started without the limits of Node's permission model. Older versions of Node cannot give up a right. */
+/**
+ * Gives up the right to start threads, because a new thread could run without the limits of Node's permission model. Older versions of Node
+ * cannot give up a right.
+ */
 const giveUpThreads = (): void => {
   const { permission } = process
   if (typeof permission === "object" && "drop" in permission && typeof permission.drop === "function")

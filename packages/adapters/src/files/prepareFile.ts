@@ -1,4 +1,4 @@
-/** Reads a file and, where that is wanted, cuts its text into chunks with their terms, which leave the process in parts. */
+/** Reads a file. On request, cuts its text into chunks with their terms, which are sent to the host in parts. */
 import type { TextCutting } from "@colloquy/core/documents"
 import type { Chunk, Language, Section } from "@colloquy/core/retrieval"
 import { serialize } from "node:v8"
@@ -15,7 +15,7 @@ export interface ChunkPart {
 /** About 200 kB, which the host receives in a millisecond. */
 const chunksInPart = 64
 
-/** The sections of the file, or the language of its text after the parts. */
+/** The sections of the file, or, after all parts, the language of its text. */
 export const prepareFile = async (
   task: FileTask,
   bytes: Uint8Array<ArrayBuffer>,

@@ -12,12 +12,12 @@ import { clampRange } from "../blobs/Range.ts"
 import { insertNew, ownedStep, ownedWrite, step, type State } from "./State.ts"
 
 const pieceSize = 64 * 1024
-/** Hashed without a break. */
+/** The number of pieces that are hashed before other fibers run. */
 const piecesAtOnce = 16
 
 /**
- * A call of the platform would take real time, and timers of tests have a clock of their own. So bytes are hashed here, and others get their turn
- * after each piece.
+ * Hashes bytes, and lets other fibers run after each piece. The hash of the platform is not used: it would take real time, while timers of
+ * tests have a clock of their own.
  */
 const hashPieces = Effect.fnUntraced(function* (pieces: ReadonlyArray<Uint8Array>) {
   const hash = sha256.create()

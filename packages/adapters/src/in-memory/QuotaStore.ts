@@ -116,7 +116,7 @@ const spentOnDay = (
     }))
     .reduce(added, nothing)
 
-/** What is granted after what the ledger has of the day, and what active runs and other work have reserved. */
+/** The budget that is granted: the limit less the day's usage in the ledger, and less the reservations of active runs and other work. */
 const granted = (
   state: State,
   ownerId: OwnerId,

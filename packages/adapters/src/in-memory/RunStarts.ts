@@ -214,7 +214,10 @@ export const supersede = (state: State, thread: ThreadRow, now: number): void =>
   if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, now, new Date(now))
 }
 
-/** Stores the message of a run that waited or begins at once; of its first events those that are not in the log, if it begins. */
+/**
+ * Stores the message of a run that waited or begins at once. If the run begins, also stores those of its first events that are not in the
+ * log.
+ */
 export const storePending = (row: RunRow, begins: boolean): void => {
   if (row.pending === null) return
   appendToThread(row, row.pending.message)

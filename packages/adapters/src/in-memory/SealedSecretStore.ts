@@ -3,7 +3,7 @@ import type { OwnerId } from "@colloquy/core"
 import { SealedSecretStore } from "@colloquy/core/wings"
 import { ownedStep, ownedWrite, type State } from "./State.ts"
 
-/** The owner stands first, as in the keys of all that has one. */
+/** The key of a secret. It begins with the owner, as all keys of records with an owner do. */
 const key = (ownerId: OwnerId, name: string): string => JSON.stringify([ownerId, name])
 
 export const sealedSecretStore = (state: State): typeof SealedSecretStore.Service =>

@@ -69,7 +69,7 @@ export interface AssistantRow {
   /** Whether the assistant is a clone that is not complete yet and is not returned. */
   isDraft: boolean
   assistant: Assistant
-  /** Who made the present version, and what differs from the one before. */
+  /** The author of the present version, and its differences from the version before. */
   by: string
   changes: VersionedAssistant["changes"]
   /** The versions before, the oldest first. */
@@ -153,7 +153,7 @@ export interface MemoryRow {
   readonly versions: Array<MemoryVersion>
   /** The memory's entry for searches. */
   entry: Entry
-  /** Which of the assistant's `puts` was the entry's: memories of equal rank are found in this order. */
+  /** The number of the assistant's `puts` at which the entry was stored. A search returns memories of equal rank in this order. */
   put: number
 }
 
@@ -241,7 +241,7 @@ export interface State {
   readonly sessionCharges: Map<string, { readonly charge: SessionCharge; readonly at: number }>
   /** In the order in which the entries were appended. */
   readonly auditLog: Array<AuditEntry>
-  /** Until when the changes of an owner's runs are recorded. */
+  /** The time until which the changes of an owner's runs are recorded, by owner. */
   readonly followed: Map<OwnerId, number>
   /** In the order of their marks. */
   readonly runChanges: Array<{
@@ -351,7 +351,7 @@ export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row =>
   return row
 }
 
-/** A page of a list, newest first: rows are in the order of their insertion. An `after` that is none of them has no page. */
+/** A page of a list, newest first: rows are in the order of their insertion. If no row has the id `after`, the page is empty. */
 export const pageBehind = <Row extends { readonly id: string }>(
   rows: ReadonlyArray<Row>,
   limit: number,
@@ -434,7 +434,7 @@ export const record = (row: RunRow, events: ReadonlyArray<LogEvent>): void => {
   if (lastSequence !== row.run.lastSequence) row.run = { ...row.run, lastSequence }
 }
 
-/** Changes a run's status, and with it where its thread has the run. For an owner who is followed the change is recorded. */
+/** Changes a run's status, and with it the place of the run in its thread. For an owner who is followed the change is recorded. */
 export const move = (state: State, row: RunRow, now: number, status: RunStatus, change: Partial<Run> = {}): void => {
   leaveStatus(row)
   const { ownerId } = row.thread

@@ -1,13 +1,13 @@
 /**
- * The bounds of what an MCP server may send. A server beyond them is disconnected: it loses its own tools, and nothing else is slower or
- * larger for it.
+ * The bounds of what an MCP server may send. A server that exceeds them is disconnected. It loses its own tools, and nothing else becomes
+ * slower or larger.
  */
 import type { FetchLike, Transport } from "@modelcontextprotocol/client"
 
-/** Bytes of one message. Parsing that many takes some hundredths of a second. */
+/** The largest message, in bytes. Parsing such a message takes some hundredths of a second. */
 export const mostBytes = 2 * 1024 * 1024
 
-/** Messages within a second, answers and notifications together. */
+/** The most messages within a second, answers and notifications together. */
 const mostMessages = 200
 
 export type Misbehaved = (problem: string) => void
@@ -30,8 +30,8 @@ export const messageCounter = (misbehaved: Misbehaved, now: () => number = () =>
 }
 
 /**
- * Counts what arrives, also while the client finds out the revision of the server, when it puts its own listener in the place of ours. A
- * listener calls the one before it, so a message may pass here more than once.
+ * Counts the messages that arrive. The client replaces our listener while it finds out the revision of the server, so messages are counted
+ * then too. A listener calls the one before it, so one message may come here more than once.
  */
 export const countMessages = (transport: Transport, misbehaved: Misbehaved): void => {
   const count = messageCounter(misbehaved)

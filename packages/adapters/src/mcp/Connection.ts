@@ -30,26 +30,26 @@ export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("
 
 /** The tokens of an owner. */
 export interface OwnerAuth extends AuthProvider {
-  /** What the tokens allow is not enough: the next authorization asks for this too. */
+  /** Called when the tokens do not allow enough: the next authorization asks for this scope too. */
   readonly needs: (scope: string) => Promise<void>
 }
 
-/** Of a server at which owners have accounts, with the tokens of one of them. */
+/** A server, with the tokens of one owner if owners have accounts there. */
 export type ConnectedServer = McpServer & { readonly auth?: OwnerAuth }
 
 export interface Connection {
   readonly client: Client
-  /** What the server did against the bounds: the connection is closed for it. */
+  /** How the server exceeded the bounds, for which its connection was closed. Null: it did not. */
   problem: string | null
-  /** Questions of an older server that were refused, because they belong to one of many calls. */
+  /** How many questions of an older server were refused, because it is unknown to which of many calls they belong. */
   refused: number
-  /** Null: the connection is shared by many calls. */
+  /** The questions of the only call. Null: many calls share the connection. */
   readonly questions: HeardQuestions | null
 }
 
 /** Answers to questions of an older server, on a connection for one call. */
 interface KnownAnswers {
-  /** Those to the first questions, in their order. */
+  /** The answers to the first questions, in their order. */
   readonly responses: CallState["responses"]
 }
 
@@ -64,11 +64,13 @@ export type Change = "changed" | "closed"
 
 interface ServerTransport {
   readonly transport: Transport
-  /** Ends a program at once: one that is asked to end goes on writing for seconds. */
+  /** Kills a program at once, because a program that is asked to end may write for seconds. */
   readonly kill: () => void
 }
 
-/** A server that does not answer the first question of the newest revision in this time is one of an older revision. */
+/**
+ * In milliseconds. A server that does not answer the first request of the newest revision in this time counts as one of an older revision.
+ */
 const probeTimeout = 3000
 
 export const connect = (
@@ -88,7 +90,7 @@ export const connect = (
     ({ client }) => Effect.ignore(Effect.promise(() => client.close()))
   )
 
-/** Some older programs end when they are asked anything before `initialize`. They are started again. */
+/** Some older programs end when any request comes before `initialize`. They are started again. */
 const endsAtProbe = (error: unknown): boolean =>
   error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed && error.message.includes("closed")
 
@@ -143,7 +145,7 @@ const open = async (server: ConnectedServer, { answers, isOlder, onChange, signa
   }
   const { kill, transport } = "command" in server ? program(server) : address(server, misbehaved)
   countMessages(transport, misbehaved)
-  // The client calls what was here before it.
+  // The client replaces this listener, and calls it from its own.
   // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
   transport.onerror = (error) => {
     if (isTooLarge(error)) misbehaved(tooLarge)

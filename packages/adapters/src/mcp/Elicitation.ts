@@ -1,7 +1,7 @@
 /**
- * Questions of a server to a person, in the middle of a call: what is asked, what was answered, and what is kept between the two. In the
- * stateless revision a result names the questions, and the call comes again with the answers. Older servers ask while the call is under way,
- * and nobody can hold it open for days: the call is ended, and made again when the answer is there.
+ * Questions of a server to a person, in the middle of a call: the questions, the answers, and the state that is stored between them. In the
+ * stateless revision a result contains the questions, and the call is repeated with the answers. Older servers ask while the call is under
+ * way. No call can stay open for days, so it is ended, and made again when the answer is there.
  */
 import { HostedToolFailed, PersonAsked, type PersonsAnswer } from "@colloquy/core"
 import * as Effect from "effect/Effect"
@@ -10,10 +10,13 @@ import * as Schema from "effect/Schema"
 import { asSentence } from "./McpTools.ts"
 import { isUsableSchema } from "../protocols/UsableSchema.ts"
 
-/** Questions of one call, all rounds together, and characters of their forms and of what the server wants back. */
+/**
+ * The most questions of one call, in all rounds together, and the most characters of their forms and of the state that the server wants
+ * back.
+ */
 const most = { questions: 16, schema: 16_000, state: 64_000 }
 
-/** What a form of the protocol may have as values. */
+/** The values that a form of the protocol may have. */
 const FormValue = Schema.Union([
   Schema.String,
   Schema.Finite,
@@ -29,10 +32,10 @@ const ElicitResult = Schema.Struct({
 const Asked = Schema.Struct({ key: Schema.String, message: Schema.String, schema: Schema.JsonObject })
 export type Asked = typeof Asked.Type
 
-/** What is kept with the run while a person is asked. The first of `asked` is the question, the others come after it. */
+/** The state that is stored with the run while a person is asked. The first of `asked` is the present question; the others follow. */
 const CallState = Schema.Struct({
   asked: Schema.Array(Asked),
-  /** Of a server of the stateless revision: what it wants back. */
+  /** The state that a server of the stateless revision wants back. */
   requestState: Schema.NullOr(Schema.String),
   /** The answers of this round, by the server's keys; of an older server all answers, in the order of its questions. */
   responses: Schema.Record(Schema.String, ElicitResult),
@@ -55,7 +58,7 @@ export const withAnswer = (answer: PersonsAnswer | undefined): CallState => {
   return { ...state, asked, responses: { ...state.responses, [first.key]: response } }
 }
 
-/** An answer with the form's own values where the person has said nothing. */
+/** An answer in which the form's own values fill the fields that the person has left out. */
 export const completed = ({ properties }: Schema.JsonObject, answer: Schema.JsonObject): Schema.JsonObject => {
   const usual = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, field]) =>
     isObject(field) && field["default"] !== undefined ? [[name, field["default"]] as const] : []
@@ -92,7 +95,7 @@ const Request = Schema.Struct({
 })
 const decodeRequest = Schema.decodeUnknownOption(Request)
 
-/** Null: nobody can be asked this, because it is no form of the protocol or too large. */
+/** Null: the request cannot be put to a person, because it is no form of the protocol or is too large. */
 export const readQuestion = (key: string, request: unknown): Asked | null => {
   const read = Option.getOrNull(decodeRequest(request))
   if (read === null || key.length > 200) return null
@@ -117,7 +120,10 @@ interface InputRequired {
   readonly requestState?: string | undefined
 }
 
-/** The questions of a result. A server that needs nothing from a person, but the call again, has none. Null: it asks for what nobody can give. */
+/**
+ * The questions of a result. There are none if the server only wants the call again. Null: the server asks for something that no person can
+ * give.
+ */
 export const readQuestions = ({ inputRequests = {}, requestState }: InputRequired, count: number): CallState | null => {
   if (requestState !== undefined && requestState.length > most.state) return null
   const entries = Object.entries(inputRequests).slice(0, most.questions)

@@ -1,6 +1,6 @@
 /**
- * What an owner has granted at a server: the tokens and the registration of this client there, and an authorization that has begun. Both are
- * secrets of the owner, encrypted here before a store sees them.
+ * The grant of an owner at a server (the tokens, and the registration of this client there), and an authorization that has begun. Both are
+ * secrets of the owner, and are encrypted here before they are stored.
  */
 import { Principal, type StoreUnavailable } from "@colloquy/core"
 import { SealedSecretStore } from "@colloquy/core/wings"
@@ -40,20 +40,20 @@ const Client = Schema.Struct({
 const Grant = Schema.Struct({
   tokens: Schema.optionalKey(Tokens),
   client: Schema.optionalKey(Client),
-  /** What a call needed that the tokens did not allow. */
+  /** The scopes that a call needed and the tokens did not have. */
   needed: text
 })
 export type Grant = typeof Grant.Type
 
-/** An authorization that has begun: what comes back from the browser must have this state, within this time. */
+/** An authorization that has begun. The browser must come back with this `state`, and before `until`. */
 const Begun = Schema.Struct({
   state: Schema.String,
   verifier: Schema.String,
   until: Schema.Finite,
   url: Schema.String,
-  /** That of the request that has begun it: its repeat gets the same address. */
+  /** The idempotency key of the request that has begun it. A repeated request gets the same address. */
   key: text,
-  /** Where it has begun: the code is given to no other server. */
+  /** The authorization server at which it has begun. The code is sent to no other server. */
   issuer: text,
   resourceMetadataUrl: text
 })
@@ -71,9 +71,9 @@ export interface Grants {
   readonly remove: (server: OwnedServer) => Kept<boolean>
   readonly findBegun: (server: OwnedServer) => Kept<Begun | null>
   readonly putBegun: (server: OwnedServer, begun: Begun) => Kept<void>
-  /** True for the first call alone. */
+  /** Returns true only for the first call. */
   readonly takeBegun: (server: OwnedServer) => Kept<boolean>
-  /** A text that only this host can write and read, and nobody can guess. */
+  /** Makes a text that only this host can write and read, and that nobody can guess. */
   readonly writeState: (begins: StateOwner) => Effect.Effect<string>
   readonly readState: (state: string) => Effect.Effect<StateOwner | null>
 }
@@ -87,10 +87,10 @@ const State = Schema.fromJsonString(Schema.Struct({ owner: Schema.String, server
 const encodeState = Schema.encodeSync(State)
 const decodeState = Schema.decodeUnknownOption(State)
 
-/** Longer ones are no states. The owner's name is in it. */
+/** The largest length of a state, which contains the owner's name. A longer text is not read. */
 const longestState = 4096
 
-/** Keys of providers have no colon in their names. */
+/** The colon tells these names from those of providers' keys, which have none. */
 const grantName = ({ name }: OwnedServer): string => `mcp:${name}`
 const begunName = ({ name }: OwnedServer): string => `mcp-begun:${name}`
 
@@ -145,17 +145,20 @@ export const makeGrants = Effect.fnUntraced(function* (
   return made
 })
 
-/** A grant under work by the SDK. */
+/** A grant while the SDK works on it. */
 export interface OpenGrant {
   readonly provider: OAuthClientProvider
-  /** The next authorization asks for this too. */
+  /** Lets the next authorization ask for this scope too. */
   readonly needs: (scope: string) => Promise<void>
-  /** Where the owner has to go in a browser, with what is kept until the owner comes back; null: nowhere. */
+  /**
+   * The address that the owner has to open in a browser, with the data that are stored until the owner comes back. Null: there is nothing
+   * to open.
+   */
   readonly begun: () => Omit<Begun, "state" | "until"> | null
 }
 
 interface Keeping {
-  /** Of an authorization that begins or ends. */
+  /** The state of an authorization that begins or ends. */
   readonly state: string
   readonly begun: Begun | null
   readonly now: () => number
@@ -253,7 +256,7 @@ export const allScopes = (...scopes: ReadonlyArray<string | undefined>): string 
   return names.size === 0 ? undefined : [...names].join(" ")
 }
 
-/** What a server says about its authorization with a request that it refuses. */
+/** What a server says about its authorization when it refuses a request. */
 export const readChallenge = (response: Response) => {
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
   return {
@@ -262,7 +265,7 @@ export const readChallenge = (response: Response) => {
   }
 }
 
-/** The tokens for requests. Requests that are refused at the same time refresh them once. */
+/** The tokens for requests. When several requests are refused at the same time, the tokens are refreshed once. */
 export const authorizing = ({ needs, provider }: OpenGrant): OwnerAuth => {
   let refreshing: Promise<AuthResult> | null = null
   return {

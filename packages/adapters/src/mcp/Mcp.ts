@@ -30,7 +30,7 @@ export interface McpSettings {
 
 const shortestPause = "1 second"
 
-/** Between two readings of a list: a server may say again and again that it has changed. */
+/** The pause between two readings of a list, because a server may report changes again and again. */
 const pauseBetweenLists = "1 second"
 
 /** Offers the tools of MCP servers as hosted tools, in the turns of all owners. */
@@ -114,7 +114,7 @@ const offerUntilClosed = Effect.fnUntraced(function* (
   }
 })
 
-/** Any number of changes in a row is one. */
+/** Tells several changes in a row as one. */
 const changeTeller = (changes: Queue.Queue<Change>) => (change: Change) => {
   if (change === "closed" || Queue.sizeUnsafe(changes) === 0) Queue.offerUnsafe(changes, change)
 }

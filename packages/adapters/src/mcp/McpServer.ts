@@ -1,4 +1,4 @@
-/** The MCP servers of a host, as it names them. */
+/** The settings of a host's MCP servers. */
 import type * as Duration from "effect/Duration"
 import type * as Redacted from "effect/Redacted"
 
@@ -31,18 +31,18 @@ export interface AddressOptions extends ServerOptions {
 /** One MCP server: a program that is started here, or an address. */
 export type McpServer = ProgramOptions | AddressOptions
 
-/** A server at which each owner grants access to what is theirs. */
+/** A server at which each owner has an account, and grants access to it. */
 export interface OwnedServer extends AddressOptions {
   readonly oauth: {
     /**
-     * To which the browser comes back: `/tool-access/callback` of the API, or a page of the host, which gives what it brings to
-     * `ToolAccess.finish`. A function where the address is known only later.
+     * The address to which the browser comes back: `/tool-access/callback` of the API, or a page of the host that passes the parameters of
+     * the address to `ToolAccess.finish`. A function, if the address is known only later.
      */
     readonly redirectUrl: string | (() => string)
-    /** A registration that the host has at the server. Absent: this client registers itself. */
+    /** The host's registration at the server. Absent: this client registers itself. */
     readonly client?: { readonly id: string; readonly secret?: Redacted.Redacted<string> }
     readonly scope?: string
-    /** What the owner is shown there. Default: Colloquy. */
+    /** The name of the client that the server shows to the owner. Default: Colloquy. */
     readonly clientName?: string
   }
 }

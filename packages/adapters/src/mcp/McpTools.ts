@@ -6,13 +6,16 @@ import * as Schema from "effect/Schema"
 import { hasUsableHeaders } from "./ParameterHeaders.ts"
 import { isUsableSchema } from "../protocols/UsableSchema.ts"
 
-/** Longer names and descriptions are cut. A tool with longer parameters is left out, because a part of a schema is no valid schema. */
+/**
+ * The most characters of a name, a description and parameters. Longer names and descriptions are cut; a tool with longer parameters is left
+ * out, because a part of a schema is no valid schema.
+ */
 const longest = { name: 64, description: 4000, parameters: 16_000 }
 
-/** Characters of all definitions of one server. */
+/** The most characters of all definitions of one server. */
 const mostInAll = 64_000
 
-/** Contents of a result; the rest is counted. */
+/** The most contents of a result that are read. The others are only counted. */
 const mostContents = 1_000
 
 /** `server_tool`, with only those characters that every model accepts. */
@@ -20,10 +23,10 @@ export const toolName = (server: string, tool: string): string =>
   `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, longest.name)
 
 export interface OfferedTool {
-  /** The name at the server. */
+  /** The name of the tool at the server. */
   readonly name: string
   readonly definition: ToolDefinition & { readonly parameters: Schema.JsonObject }
-  /** Characters of this definition and of those before it. */
+  /** The number of characters of this definition and of those before it. */
   readonly upTo: number
 }
 
@@ -36,7 +39,7 @@ const decodeTool = Schema.decodeUnknownOption(
   })
 )
 
-/** Null: no model can be offered this tool. */
+/** The definition for models. Null: this tool cannot be offered to any model. */
 const toolDefinition = (server: string, listed: unknown, hasHeaders: boolean) => {
   const tool = Option.getOrNull(decodeTool(listed))
   if (tool === null || !isUsableSchema(tool.inputSchema)) return null
@@ -64,7 +67,9 @@ export const offeredTools = (server: string, listed: ReadonlyArray<unknown>, has
   return { tools, leftOut: listed.length - tools.length }
 }
 
-/** Whether definitions of so many characters leave the window to the conversation; `servers` share a quarter of it. */
+/**
+ * Whether definitions of so many characters leave enough of the window for the conversation. All `servers` share a quarter of the window.
+ */
 export const fits = (characters: number, contextLimit: number | null, servers: number): boolean =>
   characters / 3 <= (contextLimit ?? 32_000) / 4 / servers
 

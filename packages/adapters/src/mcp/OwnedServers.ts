@@ -1,6 +1,6 @@
 /**
- * Servers at which each owner has an account: their tools are offered in the turns of an owner who has granted access, with the tokens of that
- * owner. Another owner's turn has one tool in their place, which tells that access is missing.
+ * Servers at which each owner has an account: their tools are offered in the turns of an owner who has granted access, with the tokens of
+ * that owner. The turn of any other owner has a single tool instead, which tells that access is missing.
  */
 import {
   type HostedTool,
@@ -58,7 +58,7 @@ import { asSentence, type OfferedTool, toolName } from "./McpTools.ts"
 import { hostedTool, listTools } from "./ServerTools.ts"
 import { callTool, unauthorized, unreachable } from "./ToolCalls.ts"
 
-/** The owner has granted nothing, or the server takes the tokens no more. */
+/** The owner has not granted access, or the server no longer accepts the tokens. */
 class AccessMissing extends Schema.TaggedError<AccessMissing>()("AccessMissing", {}) {}
 
 const PlannedTool = Schema.Struct({
@@ -76,10 +76,10 @@ type Plan = typeof Plan.Type
 /** How long a turn waits for a server before its first word. A server that is later is left out of the turn. */
 const connectTimeout = "5 seconds"
 
-/** Servers that are slower than this have failed. */
+/** The time limit of the requests to the authorization server. */
 const authorizeTimeout = "20 seconds"
 
-/** How long an authorization may take in the browser. */
+/** How much time the owner has in the browser. */
 const longestAuthorization = Duration.minutes(10)
 
 interface Owned {
@@ -88,28 +88,30 @@ interface Owned {
   readonly tools: ReadonlyArray<OfferedTool>
 }
 
-/** How what owners have granted is kept. */
+/** How the grants of owners are stored. */
 export interface OwnedServerSettings {
-  /** Encrypts tokens before they are stored, and states. All processes of a service need the same one. */
+  /** Encrypts stored tokens, and the states of authorizations. All processes of a service need the same secret. */
   readonly secret: Redacted.Redacted<string>
-  /** Secrets of before, for what is still encrypted under them. A token is encrypted anew when it is refreshed. */
+  /**
+   * Earlier secrets, for tokens that are still encrypted under them. A token is encrypted under the present secret when it is refreshed.
+   */
   readonly earlierSecrets?: ReadonlyArray<Redacted.Redacted<string>>
 }
 
-/** A server, and what its owners have granted there. */
+/** A server, and the grants of owners there. */
 interface Held {
   readonly server: OwnedServer
   readonly grants: Grants
 }
 
-/** The servers of one kernel: several layers are one part of its turns, and one `ToolAccess`. */
+/** The servers of one kernel. Several layers form one part of its turns, and one `ToolAccess`. */
 interface Shared {
   readonly held: Array<Held>
   readonly access: Effect.Effect<typeof ToolAccess.Service>
 }
 const kernels = new WeakMap<typeof TurnParts.Service, Shared>()
 
-/** Servers with `oauth`. */
+/** Offers the tools of servers with `oauth`, each owner's with the owner's tokens. */
 export const layerForOwners = (
   servers: ReadonlyArray<OwnedServer>,
   { earlierSecrets = [], secret }: OwnedServerSettings
@@ -184,7 +186,7 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
     const ownKey = (name: string) => Principal.useSync(({ ownerId }) => encodeKey([ownerId, name]))
     const owned = (name: string) => Effect.flatMap(ownKey(name), (key) => RcMap.get(opened, key))
 
-    /** Null: the server is away. */
+    /** Null: the server cannot be reached. */
     const planServer = ({ server: { name } }: Held) =>
       Effect.map(owned(name), ({ tools }) => ({ name, isGranted: true, tools })).pipe(
         Effect.scoped,
@@ -261,7 +263,7 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
         })
       )
 
-    /** The server says with a request that it refuses where it is authorized, and for what. */
+    /** Sends a request that the server refuses. The refusal names the authorization server and the scopes. */
     const challenge = (server: OwnedServer) =>
       Effect.tryPromise(async (signal) => {
         const response = await fetchUntil(signal)(server.url, unauthorizedRequest(server))
@@ -297,7 +299,7 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
       return { url: begun.url, expiresAt: new Date(until) }
     })
 
-    /** Each host seals with its own secret. */
+    /** Finds the host by the secret under which the state was sealed. */
     const readState = Effect.fnUntraced(function* (state: string) {
       for (const each of held) {
         const read = yield* each.grants.readState(state)
@@ -310,7 +312,7 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
       const { grants, server } = each
       const begun = yield* grants.findBegun(server)
       if (begun?.state !== state || begun.until < (yield* Clock.currentTimeMillis)) return yield* stateRefused
-      // What was begun ends once, also when the exchange fails.
+      // The authorization ends here, also when the exchange fails.
       if (!(yield* grants.takeBegun(server))) return yield* stateRefused
       if (code === undefined) return yield* refusedThere(server.name, error)
       const grant = yield* open(each, yield* grants.find(server), { begun, state })
@@ -350,7 +352,7 @@ const fetchUntil =
   (url, init) =>
     boundedFetch(() => {})(url, { ...init, signal })
 
-/** A request as any client begins, without a token. */
+/** The first request of a client, without a token. */
 const unauthorizedRequest = (server: OwnedServer): RequestInit => ({
   method: "POST",
   headers: [
@@ -366,7 +368,7 @@ const stateRefused = new ToolAccessFailed({
   message: "This authorization was not begun by this owner, or not within the last ten minutes. Begin it again."
 })
 
-/** The words of an authorization server are not shown; its codes are those of the protocol. */
+/** The text of an authorization server is not shown. Its error code is shown, because such codes are words of the protocol. */
 const refusedThere = (server: string, error = "no code came back") =>
   new ToolAccessFailed({
     reason: "refused",
@@ -386,7 +388,7 @@ const missing = (name: string): string =>
 
 const readKept = Schema.decodeUnknownOption(KeptAccess)
 
-/** For the reader of the stream and of the answer: a person has to act. */
+/** Tells the readers of the stream and of the answer that a person has to grant access. */
 const tellMissing = (server: string, { keep, kept, tell }: HostedCall): void => {
   const before = Option.match(readKept(kept()), {
     onNone: (): ReadonlyArray<string> => [],
@@ -402,7 +404,7 @@ const failMissing = (server: string, from: HostedCall) =>
     return Effect.fail(new HostedToolFailed({ message: missing(server) }))
   })
 
-/** Stands in the place of the tools that the owner would have. */
+/** The tool that an owner without access gets instead of the server's tools. */
 const accessTool = ({ name }: OwnedServer): HostedTool => ({
   definition: {
     name: toolName(name, "access"),

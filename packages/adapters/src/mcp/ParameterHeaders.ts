@@ -1,6 +1,6 @@
 /**
- * Pure: whether the arguments that a tool wants as headers of its requests can be sent so. The revision 2026-07-28 says that a client over HTTP
- * leaves out a tool whose declarations (`x-mcp-header`) are not valid.
+ * Pure: whether the arguments that a tool wants as headers can be sent as headers. By the revision 2026-07-28, a client over HTTP leaves
+ * out a tool whose declarations (`x-mcp-header`) are not valid.
  */
 const declaration = "x-mcp-header"
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/u
@@ -9,7 +9,10 @@ const types: ReadonlySet<unknown> = new Set(["string", "integer", "boolean"])
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** A declaration stands at a property of a plain type, which only names of properties lead to, and no two have one name. */
+/**
+ * A valid declaration stands at a property of a plain type. Its path consists of property names alone, and no two declarations have the
+ * same name.
+ */
 export const hasUsableHeaders = (schema: unknown): boolean => {
   const names = new Set<string>()
   const isUsable = (node: unknown, isProperty: boolean, isReachable: boolean): boolean => {

@@ -6,7 +6,7 @@ import type { StandardSchemaV1 } from "@modelcontextprotocol/client"
 import * as Effect from "effect/Effect"
 import { type Connection, ServerUnreachable } from "./Connection.ts"
 
-/** Pages of a list. A server may give empty ones without an end. */
+/** The most pages of a list that are read. A server may send empty pages without end. */
 const mostPages = 32
 
 /** How long a whole list may take. */
@@ -49,7 +49,7 @@ const readPage = ({ client }: Connection, kind: Kind, cursor: string | undefined
     catch: (cause) => new ServerUnreachable({ cause })
   })
 
-/** Takes a result as it is: what it holds is looked at one by one. */
+/** A schema that accepts any result, because its entries are checked one by one. */
 const anything: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
   "~standard": {
     version: 1,

@@ -1,6 +1,6 @@
 /**
- * Resources and prompts of a server as two more tools: `files_resources` lists them or reads one, `files_prompts` lists them or fills one in.
- * What they give is text for the model, as the output of any tool.
+ * Resources and prompts of a server as two more tools: `files_resources` lists them or reads one, `files_prompts` lists them or fills one
+ * in. Their results are text for the model, like the output of any tool.
  */
 import { HostedToolFailed } from "@colloquy/core"
 import type { ToolDefinition } from "@colloquy/core"
@@ -12,17 +12,20 @@ import { asSentence, contentText, toolName } from "./McpTools.ts"
 import { readList, textField } from "./ServerLists.ts"
 import { ask } from "./ToolCalls.ts"
 
-/** Entries of a list that the model reads, characters of each, and of what is read. The kernel cuts it further to its own bound. */
+/**
+ * The most entries of a list that the model reads, the most characters of an entry, and the most characters of a resource or prompt. The
+ * kernel then cuts the text to its own limit.
+ */
 const most = { entries: 200, line: 400, text: 200_000 }
 
 export interface SharedTool {
-  /** As a name of the server's own tools, for the host's choice. */
+  /** The name by which the host selects the tool, as it does for the server's own tools. */
   readonly name: "resources" | "prompts"
   readonly definition: ToolDefinition & { readonly parameters: Schema.JsonObject }
   readonly run: (args: Schema.JsonObject) => Effect.Effect<string, HostedToolFailed>
 }
 
-/** Those that the server offers. */
+/** The tools for the kinds of content that the server offers. */
 export const sharedTools = (server: McpServer, connection: Connection): ReadonlyArray<SharedTool> => {
   const { prompts, resources } = connection.client.getServerCapabilities() ?? {}
   return [

@@ -19,7 +19,7 @@ import { asSentence, type OfferedTool, resultText } from "./McpTools.ts"
 /** The kernel limits the time of a call, so the SDK's own timeout is set to its maximum. */
 const noTimeout = 2 ** 31 - 1
 
-/** How often a server may want a call again without asking anything. */
+/** How often a server may request the same call again without a question. */
 const mostRepeats = 8
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -33,7 +33,7 @@ export const callTool = (
   { answer }: Pick<HostedCall, "answer">
 ): Called => {
   const state = withAnswer(answer)
-  // What the server has asked at once is asked one by one.
+  // Questions that the server has asked together are put to the person one by one.
   if (state.asked.length > 0) return askFirst(state)
   return connection.client.getProtocolEra() === "modern"
     ? callStateless(server, connection, tool, args, state)
@@ -60,8 +60,8 @@ const callStateless = Effect.fnUntraced(function* (
 })
 
 /**
- * Many calls share a connection, and a question of an older server does not say to which of them it belongs. So it is refused there, and a
- * call that fails for it is made once more, on a connection of its own.
+ * Many calls share a connection, and a question of an older server does not say to which call it belongs. So the question is refused, and a
+ * call that fails because of this is made once more, on a connection of its own.
  */
 const callOlder = Effect.fnUntraced(function* (
   server: ConnectedServer,
@@ -127,7 +127,7 @@ const outcome = (result: CallToolResult) => {
 
 const failed = (message: string) => Effect.fail(new HostedToolFailed({ message }))
 
-/** One request to the server. What goes wrong with it becomes a sentence for the model. */
+/** Sends one request to the server. A failure becomes a sentence for the model. */
 export const ask = <A>(
   server: ConnectedServer,
   connection: Connection,
@@ -138,7 +138,7 @@ export const ask = <A>(
     Effect.catchTag("ServerUnreachable", ({ cause }) => connectionFailure(server.name, connection, cause))
   )
 
-/** The owner is asked for more the next time. */
+/** The next authorization asks the owner for this scope too. */
 const noteScope = ({ auth }: ConnectedServer, cause: unknown) =>
   auth !== undefined && cause instanceof InsufficientScopeError && cause.requiredScope !== undefined
     ? Effect.ignore(Effect.tryPromise(() => auth.needs(cause.requiredScope ?? "")))

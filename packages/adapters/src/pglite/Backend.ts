@@ -47,7 +47,10 @@ export class Backend {
       })
     })
 
-  /** A list may have a hundred records of a megabyte: its rows are asked for a few at a time, and others have their turn in between. */
+  /**
+   * Requests the rows of a list in portions, and lets other work of the process run in between. A list may have a hundred records of a
+   * megabyte.
+   */
   private async sendInPortions(beginning: Buffer, answer: (bytes: Buffer) => void): Promise<void> {
     let rows = fewestRows
     for (let messages: Uint8Array = Buffer.concat([beginning, executeRows(rows)]); ; messages = executeRows(rows)) {

@@ -25,7 +25,7 @@ import { SessionStream } from "./SessionStream.ts"
 export { FolderInUse } from "./FolderLock.ts"
 export type { Stores } from "../postgres/Postgres.ts"
 
-/** Where PGlite keeps its database, what it begins with, and its extensions. */
+/** The folder of PGlite's database, its initial content, and its extensions. */
 export interface DatabaseSettings {
   /** A folder for this database only. The first start creates it. Without a folder, everything is in memory. */
   readonly dataDir?: string
@@ -71,7 +71,10 @@ export const layerClient = (
     })
   )
 
-/** An empty database in one file, with which other databases can begin. Useful when another version of PGlite is installed than shipped for. */
+/**
+ * An empty database in one file, with which other databases can begin. Useful if the installed version of PGlite is not the one of the
+ * shipped empty database.
+ */
 export const snapshot = (extensions?: DatabaseSettings["extensions"]): Effect.Effect<Blob> =>
   Effect.scoped(
     Effect.flatMap(open(extensions === undefined ? {} : { extensions }), (database) =>

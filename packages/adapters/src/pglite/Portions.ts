@@ -1,6 +1,6 @@
 /**
- * The messages of the PostgreSQL protocol by which the rows of a list are asked for in portions. The client asks for all rows at once: it sends
- * what begins a statement, and then always the same two messages, `Execute` without a limit and `Sync`.
+ * The messages of the PostgreSQL protocol by which the rows of a list are asked for in portions. The client asks for all rows at once: it
+ * sends the messages that begin a statement, and then always the same two messages, `Execute` without a limit and `Sync`.
  */
 
 const [parse, bind] = [0x50, 0x42]
@@ -26,7 +26,7 @@ const isList = (sql: string): boolean => /\blimit \$\d/u.test(sql)
 export class ListStatements {
   private readonly names = new Set<string>()
 
-  /** What the client sends before it asks for all rows of a list; null: it sends something else. */
+  /** The messages of the client that come before its request for all rows of a list. Null: the messages are of another kind. */
   readBeginning(messages: Buffer): Buffer | null {
     const end = messages.length - executeAll.length
     if (end < 0 || !messages.subarray(end).equals(executeAll)) return null

@@ -20,7 +20,7 @@ export interface SharpOptions {
   readonly deadline?: Duration.Input
   /** By how many MB the process that converts may grow. Default 1,000; a picture of 60 million pixels needs 400. */
   readonly growth?: number
-  /** The user of the system as whom pictures are converted. Default: the host's own. */
+  /** The user of the system under which pictures are converted. Default: the host's own. */
   readonly user?: ReaderUser
   /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/sharp/worker` as a separate file. */
   readonly worker?: URL

@@ -1,7 +1,7 @@
 /**
- * Citus: one database on several nodes, in which the rows of an owner stand together on one of them. Everything that is written in another way
- * there than on PostgreSQL stands in this file: how the tables are distributed, how the functions are changed when they are created, and the
- * statements that look at the rows of all owners. `docs/scale.md` tells when it is worth it.
+ * Citus: one database on several nodes, in which the rows of an owner stand together on one of them. All differences from PostgreSQL are in
+ * this file: how the tables are distributed, how the functions are changed when they are created, and the statements that look at the rows
+ * of all owners. `docs/scale.md` tells when it is worth it.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
@@ -10,10 +10,10 @@ import type { Database, Query } from "./Database.ts"
 import { quote } from "./Names.ts"
 import type { SqlFunction } from "./schema/SchemaPart.ts"
 
-/** Tables that stay on the coordinator: their rows are found before an owner is known, or belong to no owner. */
+/** Tables that stay on the coordinator, because their rows are found before an owner is known, or belong to no owner. */
 const localTables = ["keys", "realtime_tickets", "rate_limits", "migrations", "function_versions"]
 
-/** Each other table has the rows of an owner on the node where this table has them. */
+/** The table by which all others are placed: each has the rows of an owner on the same node as this table. */
 const firstTable = "assistants"
 
 /** Whether the tables of the schema are distributed. */
@@ -36,13 +36,19 @@ interface Table {
   readonly is_distributed: boolean
 }
 
-/** Before any other statement of a transaction that changes tables: each node gets all changes over one connection, so that they see each other. */
+/**
+ * Must be the first statement of a transaction that changes tables. Each node then gets all changes over one connection, so that later
+ * changes see earlier ones.
+ */
 export const changeInOrder = (client: PgClient): Effect.Effect<void, SqlError> =>
   Effect.asVoid(client.unsafe("set local citus.multi_shard_modify_mode to 'sequential'").unprepared)
 
 const foreignKeys = /,\s*(foreign key \([^()]*\) references \S+ \([^()]*\)(?: on delete cascade)?)/gu
 
-/** A statement of a migration of a schema that is distributed already. A table may refer to a distributed table only when it is one, too. */
+/**
+ * The statements in place of one statement of a migration, if the schema is distributed already. Only a distributed table may refer to a
+ * distributed table.
+ */
 export const migrationOnCitus = (statement: string): ReadonlyArray<string> => {
   const table = /^\s*create table \{schema\}\.(\w+)/u.exec(statement)?.[1]
   if (table === undefined || localTables.includes(table)) return [statement]
@@ -53,7 +59,7 @@ export const migrationOnCitus = (statement: string): ReadonlyArray<string> => {
   ]
 }
 
-/** Distributes every table that is not distributed yet. Needs a transaction that changes in order. */
+/** Distributes every table that is not distributed yet. Must be called in a transaction that began with `changeInOrder`. */
 export const distributeTables = (client: PgClient, schema: string): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     yield* changeTriggers(client, schema)
@@ -82,7 +88,10 @@ const distributeTable = (schema: string, name: string): string => {
   return `select create_distributed_table('${schema}.${name}', 'owner', colocate_with => '${beside}')`
 }
 
-/** The functions of triggers run on the node of the row. They are part of migrations, so they are written again as they are now. */
+/**
+ * Replaces the functions of triggers, which run on the node of the row. Their text is read from the database, because migrations have
+ * created them.
+ */
 const changeTriggers = Effect.fnUntraced(function* (client: PgClient, schema: string) {
   const found = yield* client.unsafe<{ readonly definition: string }>(
     `select pg_get_functiondef(oid) as definition from pg_proc
@@ -96,8 +105,8 @@ const changeTriggers = Effect.fnUntraced(function* (client: PgClient, schema: st
 })
 
 /**
- * Citus plans a statement for the owner that it is given, and therefore not once for all owners; and it refuses functions whose result changes
- * within a statement where it has to send the statement to another node.
+ * The text of a function or statement for Citus. Citus makes a plan for each owner, so no plan is forced for all owners. It also refuses
+ * functions whose result changes within a statement, if it has to send the statement to another node.
  */
 const onCitus = (text: string): string =>
   text
@@ -105,7 +114,7 @@ const onCitus = (text: string): string =>
     .replaceAll(/(?<!:= )clock_timestamp\(\)/gu, "statement_timestamp()")
     .replaceAll(/ for (?:no key )?update skip locked/gu, "")
 
-/** Functions of several statements that must see the same moment: the node of the owner runs them, where that is one snapshot. */
+/** Functions whose statements must all see the same snapshot. The node of the owner runs them. */
 const runByNodes = ["search_chunks"]
 
 export const delegateFunctions = Effect.fnUntraced(function* (
@@ -128,7 +137,7 @@ export const functionOnCitus = ({ definition, name }: SqlFunction): SqlFunction 
   definition: onCitus(name === "append_many" ? appendMany : definition)
 })
 
-/** One run after the other, because their owners are on several nodes. */
+/** Writes one run after the other, because the runs' owners are on several nodes. */
 const appendMany = `(
   p_runs uuid[], p_owners text[], p_tokens bigint[], p_of integer[], p_firsts integer[], p_lasts integer[], p_events text[]
 ) returns table (o_run uuid, o_later boolean) language plpgsql as $$
@@ -159,7 +168,10 @@ begin
   end loop;
 end $$`
 
-/** Rows of many owners are locked in no order: Citus finds a deadlock between nodes and ends one of its transactions. */
+/**
+ * Statements that lock rows of many owners, without an order of locks. Citus detects a deadlock between nodes and ends one of the
+ * transactions.
+ */
 const statements: { readonly [operation: string]: (schema: string) => string } = {
   "RunStore.renew": (schema) => `
     update ${schema}.runs r set lease_until = statement_timestamp() + $4 * interval '1 millisecond'
@@ -173,7 +185,7 @@ const statements: { readonly [operation: string]: (schema: string) => string } =
     returning f.id`
 }
 
-/** The database, with its statements as Citus takes them. */
+/** The database with its statements changed for Citus. */
 export const overCitus = (database: Database): Database => {
   const translated = new Map<string, string>()
   const translate = (operation: string, text: string): string => {

@@ -98,7 +98,10 @@ export const databaseOfClient = (client: PgClient, schemaName: string, timeout: 
 
 const hasOneConnection = ({ config }: PgClient): boolean => "maxConnections" in config && config.maxConnections === 1
 
-/** A transaction has the connection until its end: a statement of it that waited for others would wait for ever. */
+/**
+ * A statement of a transaction must not wait for other statements: the transaction has the only connection until its end, so it would wait
+ * for ever.
+ */
 const outsideOfTransactions =
   ({ transactionService }: PgClient, inTurn: FairStatements): FairStatements =>
   (statement) =>
@@ -159,7 +162,7 @@ export interface SentArguments {
   readonly values: ReadonlyArray<Parameter>
 }
 
-/** All of them, also those that are null. */
+/** All arguments, also those that are null. */
 export const allArguments = (args: Arguments): SentArguments => ({
   names: Object.keys(args),
   values: Object.values(args)

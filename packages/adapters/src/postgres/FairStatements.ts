@@ -11,7 +11,7 @@ import type * as Fiber from "effect/Fiber"
 /** Runs the statement when its owner's turn has come. */
 export type FairStatements = <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
-/** No owner is named by an empty text. */
+/** The owner in whose turn a statement runs. Empty without a principal, because no owner has an empty name. */
 export const ownerOfFiber = ({ context }: Fiber.Fiber<unknown, unknown>): string =>
   Context.getOrUndefined(context, Principal)?.ownerId ?? ""
 

@@ -14,7 +14,7 @@ export const decodeListed = (rows: ReadonlyArray<MessageRow>): ReadonlyArray<Lis
   return plain.flatMap((message) => message ?? others.next().value ?? [])
 }
 
-/** The beginning of what `messageText` builds, up to the content in the body that `messageBody` in `MessageRecord.ts` gives. */
+/** The beginning of a text of `messageText`, up to the content in the body, which `messageBody` in `MessageRecord.ts` writes. */
 const front = /^\[("[^"]+"),"([^"]+)",(null|"[^"]+"),\d+,("\w+"),("\w+"),\d+,(-?\d+),\{"content":/u
 
 /** The key that follows the content. Its first occurrence counts, because the metadata, which comes later, may contain the same key. */

@@ -8,7 +8,7 @@ import { type NewMessage, usualStop } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
 
-/** What `messageText` builds. `unfinishedText` builds the same array with `body` null, `provider` and `model`. */
+/** The array that `messageText` builds. `unfinishedText` builds the same array with `body` null, `provider` and `model`. */
 type MessageText = readonly [
   id: MessageId,
   threadId: ThreadId,
@@ -25,7 +25,7 @@ type MessageText = readonly [
 ]
 
 type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "model" | "usage" | "metadata"> & {
-  /** Of an answer: the id of the assistant, and its version. */
+  /** The id and the version of the assistant that gave an answer. */
   readonly assistant?: readonly [id: AssistantId, version: number]
   /** Most messages have no supplements; the field is then absent. */
   readonly supplements?: Message["supplements"]
@@ -127,7 +127,7 @@ export const messageArguments = (message: NewMessage) => ({
   message_results: JSON.stringify(message.toolResults)
 })
 
-/** The same for the message that a run begins or ends with: null stands for what nearly every message of this role has. */
+/** The arguments for the message with which a run begins or ends. Null stands for the value that nearly every message of this role has. */
 export const turnMessageArguments = (message: NewMessage, usualRole: Message["role"]) => {
   const { message_at, message_body, message_id, message_results, message_role, message_status, message_tokens } =
     messageArguments(message)

@@ -1,8 +1,8 @@
-/** Work that waits. Owners take turns: one piece of each owner, in the order of the owners, then the next piece of each. */
+/** A queue of work in which owners take turns: one piece of each owner, in the order of the owners, then the next piece of each. */
 import { TransientMap } from "@colloquy/core/adapters"
 
 export class OwnersInTurn<Work extends { readonly owner: string }> {
-  /** What waits, by owner. The first owner is the next. */
+  /** The waiting work by owner. The first owner is served next. */
   private readonly owners = new TransientMap<string, Array<Work>>()
   private readonly returned: Array<Work> = []
   private count = 0

@@ -25,7 +25,7 @@ interface PoolListening {
   (event: "notification", listener: (message: PoolNotification) => void): unknown
 }
 
-/** The few methods of a `pg` client that the stores call, so that any pool with these will do. */
+/** The methods of a `pg` client that the stores call. Any pool whose clients have these methods can be used. */
 export interface PoolConnection {
   query(query: PoolQuery): Promise<PoolResult>
   readonly on: PoolListening

@@ -87,7 +87,7 @@ export interface StoreOptions {
   readonly timeout?: Duration.Input
 }
 
-/** Where the database is, and how many connections may be open (`maxConnections`, default 10). */
+/** The address of the database, and how many connections may be open (`maxConnections`, default 10). */
 export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {
   /**
    * The size, in characters, of a cache for the histories of threads. With a cached history the next turn of the thread does not read it from
@@ -225,8 +225,8 @@ export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRef
   ).pipe(Effect.asVoid, Effect.provide(migrationClient(options)))
 
 /**
- * Distributes the tables of the schema over the nodes of Citus, by owner; it brings the schema up to date first. What the tables hold already
- * is moved; nobody can write meanwhile. Every kernel that opens the schema afterwards finds it distributed. A repeated call changes nothing.
+ * Distributes the tables of the schema over the nodes of Citus, by owner; it brings the schema up to date first. Existing rows are moved;
+ * nobody can write meanwhile. Every kernel that opens the schema afterwards finds it distributed. A repeated call changes nothing.
  */
 export const distribute = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   Effect.andThen(

@@ -22,7 +22,7 @@ const pieceSize = 128 * 1024
 /** The pieces that one statement deletes. */
 const removedPieces = 8
 
-/** Stands in the place of the size, and stays there when the process dies, so that the next removal goes on. */
+/** The value in place of the size while a blob is removed. If the process dies, the value stays, so that the next removal continues. */
 const beingRemoved = -1
 
 const isWhole = "size is not null"
@@ -140,7 +140,7 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
             )
     )
 
-  /** Hides a blob and deletes it; `condition` says which sizes it may have. Returns whether it was there to be read. */
+  /** Hides a blob and deletes it; `condition` says which sizes it may have. Returns whether it could be read before. */
   const remove = Effect.fnUntraced(function* (operation: string, owner: string, id: string | null, condition: string) {
     const [row] = yield* query<{ readonly size: bigint | null }>(
       operation,

@@ -1,4 +1,4 @@
-/** `EvalStore` on PostgreSQL. Cases, experiments and results are one JSON text each; what statements compare has columns. */
+/** `EvalStore` on PostgreSQL. Cases, experiments and results are one JSON text each; values that statements compare have columns. */
 import { Principal, ThreadId } from "@colloquy/core"
 import {
   attemptsIn,
@@ -33,7 +33,9 @@ interface CaseRow extends Body {
   readonly tags: string
 }
 
-/** One statement stores so many cases, or so many characters. In an embedded database everything else waits for it. */
+/**
+ * The most cases, and about the most characters, that one statement stores. In an embedded database everything else waits for a statement.
+ */
 const [mostRows, mostCharacters] = [200, 300_000]
 
 const caseColumns = (rows: ReadonlyArray<CaseRow>) => ({
@@ -334,12 +336,12 @@ const readExperiment = ({ body, cost_usd, done, ended_at, reason, status }: Expe
   endedAt: ended_at
 })
 
-/** A tag has no end of line, so one tag is found by the ends around it. */
+/** A tag contains no line break, so a tag is found by the line breaks around it. */
 const tagsText = (tags: ReadonlyArray<string>): string =>
   tags.length === 0 ? "" : `\n${tags.map((tag) => toText(tag)).join("\n")}\n`
 
 const caseCodec = Schema.toCodecJson(EvalCase)
-/** A case was checked when it came. A later version may check more, and reads it all the same. */
+/** A stored case is not checked again. It was checked when it was stored, and a later version that checks more must still read it. */
 const unchecked = { disableChecks: true }
 const encodeCase = Schema.encodeSync(caseCodec, unchecked)
 const decodeCase = Schema.decodeUnknownSync(caseCodec, unchecked)

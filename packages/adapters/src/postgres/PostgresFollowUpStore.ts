@@ -14,7 +14,7 @@ import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
-/** More than any process works on. */
+/** More follow-ups than any process works on. */
 const many = 1_000_000
 const free = { limit: many, held: [] }
 
@@ -31,7 +31,7 @@ export const followUpStore = (database: Database, { holder }: Presence): typeof 
   const changed = (operation: string, statement: string, parameters: Parameters<Database["query"]>[2]) =>
     Effect.map(query(operation, statement, parameters), (rows) => rows.length > 0)
 
-  /** Whose follow-up this process claimed last, of the urgent ones and of the others. The names of owners are not empty. */
+  /** The owners whose urgent and whose other follow-up this process claimed last. Empty at first, because no owner has an empty name. */
   const served = { urgent: "", other: "" }
 
   return FollowUpStore.of({

@@ -38,7 +38,7 @@ const columns = [
   .map((name) => `r.${name}`)
   .join(", ")
 
-/** A character takes six at most as JSON, and the name of the field stands before it. */
+/** The most characters of the body that are read: a character takes at most six in JSON, and the name of the field comes first. */
 const bodyBeginning = longestPreview * 6 + 20
 
 export const inboxStore = (database: Database): typeof InboxStore.Service => {
@@ -71,7 +71,7 @@ export const inboxStore = (database: Database): typeof InboxStore.Service => {
         conditions.push(condition(`$${values.length + 1}`))
       }
       if (status !== undefined) add((parameter) => `r.status = ${parameter}`, status)
-      // What is under way or waits is found among few rows, however many runs have ended.
+      // Few runs are under way or wait, and an index has these alone, however many have ended.
       if (status === "REQUIRES_ACTION") conditions.push("r.waits")
       if (status === "IN_PROGRESS" || status === "QUEUED")
         conditions.push(`r.id in (select a.run_id from ${schema}.active_runs a where a.owner = $1)`)

@@ -1,4 +1,4 @@
-/** `ScheduleStore` on PostgreSQL. A schedule is one JSON text; what statements compare has columns. */
+/** `ScheduleStore` on PostgreSQL. A schedule is one JSON text; values that statements compare have columns. */
 import { OwnerId } from "@colloquy/core"
 import { type LastTime, Schedule, type ScheduleStored, ScheduleStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"

@@ -1,8 +1,8 @@
 /**
- * Whether the processes that hold leases still live. Each process has a number, and holds an advisory lock of that number on the connection
- * on which it listens. PostgreSQL releases the lock when the connection ends, which is at once when a process is killed. Other processes look
- * for numbers without a lock, and let the leases of such a process expire. Where there is no lock (no connection that listens, or a pooler in
- * between), leases expire in their time.
+ * Finds out whether the processes that hold leases are still alive. Each process has a number, and holds an advisory lock of that number on
+ * the connection on which it listens. PostgreSQL releases the lock when the connection ends, which is at once when a process is killed.
+ * Other processes look for numbers without a lock, and let the leases of such a process expire. Where there is no lock (no connection that
+ * listens, or a pooler in between), leases expire in their time.
  */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import type { RunId, StoreUnavailable, ThreadId } from "@colloquy/core"
@@ -16,7 +16,7 @@ import type { RunHints } from "./RunHints.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 
 export interface Presence {
-  /** The number under which this process holds leases now; null: it has no lock. */
+  /** The number under which this process holds leases now. Null: the process has no lock. */
   readonly holder: () => number | null
   /** Takes the lock on a connection that is open as long as the scope. */
   readonly lockOn: (session: PgConnection.PgConnection) => Effect.Effect<void, never, Scope.Scope>
@@ -36,7 +36,7 @@ const endHolder = `select pg_terminate_backend(pid) from pg_locks
   where locktype = 'advisory' and classid = $1 and objid = $2 and pid <> pg_backend_pid()
     and database = (select oid from pg_database where datname = current_database())`
 
-/** In milliseconds: by then every process that lives has opened a connection again that it lost (`RunHints`). */
+/** In milliseconds. In this time every living process opens a lost connection again (`RunHints`). */
 const reopened = 7000
 
 export const makePresence = (): Presence => {
@@ -81,7 +81,7 @@ const grace = 1500
 /** The numbers without a lock, and since when each of them was seen so without a break. */
 export type Missing = ReadonlyMap<number, number>
 
-/** Pure: what one look adds to those before. */
+/** Pure: the numbers without a lock after one more look. */
 export const stillMissing = (before: Missing, found: ReadonlyArray<number>, now: number): Missing =>
   new Map(found.map((number) => [number, before.get(number) ?? now]))
 
@@ -95,8 +95,8 @@ interface Expired {
 }
 
 /**
- * Lets the leases of processes that have died expire, as long as the scope is open. Nobody is called dead soon after a restart of the database
- * or a lost connection, when all processes are without a lock for a moment.
+ * Lets the leases of processes that have died expire, as long as the scope is open. Soon after a restart of the database or a lost
+ * connection no process counts as dead, because all processes are without a lock for a moment.
  */
 export const watchPresence = (
   { query, schema }: Database,

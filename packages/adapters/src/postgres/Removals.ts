@@ -1,7 +1,7 @@
 /**
- * Deletions of threads and assistants in portions (`schema/Removals.ts`): statements of others run in between. The caller waits for the last
- * portion. If its process dies in the middle, another process deletes the rest: each looks for such rests a second after its start, and once
- * a minute.
+ * Deletions of threads and assistants in portions (`schema/Removals.ts`): statements of others run in between. The caller waits for the
+ * last portion. If its process dies in the middle, another process deletes the remaining rows. Each process looks for such rows a second
+ * after its start, and once a minute.
  */
 import { OwnerId, Principal, type StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ const removeRest = Effect.fnUntraced(function* (
   }
 })
 
-/** Returns whether something was removed; null: a voice session is writing to it. */
+/** Returns whether something was removed. Null: a voice session is writing to the thread or assistant. */
 export const removeWith = Effect.fnUntraced(function* (
   database: Database,
   operation: string,
@@ -41,7 +41,7 @@ export const removeWith = Effect.fnUntraced(function* (
   return row?.removed ?? null
 })
 
-/** Deletes a draft with what stands behind it. */
+/** Deletes a draft with its messages. */
 export const discardDraft = (
   database: Database,
   operation: string,
@@ -58,7 +58,7 @@ export const discardDraft = (
     )
   )
 
-/** Deletes what is left of deletions, imports, forks and rewinds whose process died. */
+/** Deletes the remaining rows of deletions, imports, forks and rewinds whose process died. */
 export const removeLeftovers = (database: Database): Effect.Effect<void, StoreUnavailable> =>
   Effect.flatMap(
     database.query<{ readonly owner: string }>(

@@ -1,11 +1,11 @@
 /**
- * A fiber goes on inside the call that gives it its result. The results of hundreds of statements can come in one piece from a connection:
- * then their fibers would all go on before the event loop does. Here the fibers that go on at once have some milliseconds of each turn of
- * the loop; the others let other fibers go first, so the scheduler of their requests chooses who is next.
+ * A fiber continues inside the call that gives it its result. A connection may deliver the results of hundreds of statements in one piece;
+ * then all their fibers would continue before the event loop does. Here fibers continue at once for some milliseconds of each turn of the
+ * event loop. The others yield, so the scheduler of their requests chooses the next one.
  */
 import * as Effect from "effect/Effect"
 
-/** The milliseconds of one turn of the event loop in which fibers go on at once. */
+/** The milliseconds of one turn of the event loop in which fibers continue at once. */
 const longestTurn = 8
 
 let spent = 0

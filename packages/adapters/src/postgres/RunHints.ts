@@ -52,7 +52,7 @@ export const makeRunHints = ({ listen, whenWritten }: HintOptions): Effect.Effec
 const shortestPause = 100
 const longestPause = 5000
 
-/** Returns when the first attempt has succeeded or failed: with a good connection, no change after the start is missed. */
+/** Returns when the first attempt to listen has succeeded or failed. So with a good connection, no change after the start is missed. */
 const listenForHints = Effect.fnUntraced(function* (
   tell: HintListener,
   listen: Listen

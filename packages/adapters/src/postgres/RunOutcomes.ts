@@ -30,8 +30,8 @@ export interface OutcomeRow {
   readonly expired: boolean
   readonly leg_start: number
   /**
-   * For `Repeated`, the fingerprint of the first request. For other outcomes, JSON: what was granted of the owner's limits, or why the run was
-   * refused; null for an owner without limits.
+   * For `Repeated`, the fingerprint of the first request. For other outcomes, JSON: the amount that was granted of the owner's limits, or
+   * the reason for a refusal; null for an owner without limits.
    */
   readonly fingerprint: string | null
 }
@@ -78,7 +78,7 @@ type Granted =
   | { readonly tokens: number; readonly usd: number }
   | { readonly limit: LimitName; readonly left: number; readonly wait: number | null }
 
-/** What `admit_run` or `reserve_more` returned. */
+/** The result of `admit_run` or `reserve_more`. */
 export const decodeGranted = (granted: string): Amount | RefusedByLimit => {
   const answer = fromJson<Granted>(granted)
   if (!("limit" in answer)) return answer

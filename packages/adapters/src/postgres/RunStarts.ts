@@ -49,7 +49,7 @@ import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toKey, toText } from "./StoredText.ts"
 
-/** Outcomes without a run: nobody is told of a change. */
+/** Outcomes without a run, of which no hint is sent. */
 const storesNothing: ReadonlySet<OutcomeRow["outcome"]> = new Set([
   "Busy",
   "Changed",

@@ -10,17 +10,17 @@ const nonceLength = 12
 
 export interface Opened {
   readonly text: Redacted.Redacted<string>
-  /** Whether it was sealed under one of the earlier secrets. */
+  /** Whether the text was encrypted under one of the earlier secrets. */
   readonly isEarlier: boolean
 }
 
 export interface Seal {
   readonly seal: (text: Redacted.Redacted<string>, context: string) => Effect.Effect<Uint8Array>
-  /** Dies if the text was sealed in another context, or with a secret that the host does not have. */
+  /** Dies if the text was encrypted in another context, or under a secret that the host does not have. */
   readonly open: (sealed: Uint8Array, context: string) => Effect.Effect<Opened>
 }
 
-/** Seals under the first secret, and opens under any of them. */
+/** Encrypts under the first secret, and decrypts under any of them. */
 export const makeSeal = (
   secret: Redacted.Redacted<string>,
   earlier: ReadonlyArray<Redacted.Redacted<string>>

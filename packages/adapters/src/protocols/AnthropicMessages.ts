@@ -133,7 +133,7 @@ export const lower = (request: ChatRequest, dialect: MessagesDialect): WireReque
   }
 }
 
-/** Effort and form share a field. */
+/** The body field that holds both the effort and the form of the answer. */
 const lowerConfig = (request: ChatRequest, dialect: MessagesDialect): WireRecord => {
   const { info, output } = request
   const schema =

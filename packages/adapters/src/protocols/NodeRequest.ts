@@ -11,7 +11,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { type Exchange, type HttpRequest, type Read, type Send, sendByFetch } from "./Exchange.ts"
 
-/** Null on other platforms than Node.js, whose `fetch` is better used directly. */
+/** Null on platforms other than Node.js: there `fetch` is used directly. */
 export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWith("Node.js/")
   ? (request, onHead) => {
       const dispatcher = findDispatcher()
@@ -23,7 +23,7 @@ export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWi
 
 // ------ the dispatcher
 
-/** What undici's dispatchers have in common in all versions of Node. */
+/** The members that undici's dispatchers have in all versions of Node. */
 interface Dispatcher {
   readonly dispatch: (options: DispatchOptions, handler: DispatchHandler) => boolean
 }
@@ -34,7 +34,7 @@ interface DispatchOptions {
   readonly method: string
   readonly headers: Record<string, string>
   readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array> | null
-  /** 0: the caller has its own limits in time. */
+  /** Both are 0, because the caller sets its own time limits. */
   readonly headersTimeout: 0
   readonly bodyTimeout: 0
 }
@@ -56,11 +56,11 @@ const isDispatcher = (value: unknown): value is Dispatcher =>
 
 const readDispatcher = (): unknown => Object.getOwnPropertyDescriptor(globalThis, shared)?.value
 
-/** Null: this Node has none. */
+/** Null: this version of Node has no such dispatcher. */
 const findDispatcher = (): Dispatcher | null => {
   let found = readDispatcher()
   if (found === undefined) {
-    // Node loads it with the first class of `fetch` that a program uses.
+    // Node loads the dispatcher with the first class of `fetch` that a program uses.
     void new Headers()
     found = readDispatcher()
   }
@@ -69,11 +69,11 @@ const findDispatcher = (): Dispatcher | null => {
 
 // ------ connections
 
-/** Gets the connection of the request that undici writes now. */
+/** Set while undici writes a request; called with the connection of that request. */
 let takeSocket: ((socket: Socket) => void) | null = null
 let isWatching = false
 
-/** Undici tells there which connection a request uses, right after it has called `onConnect`. */
+/** Subscribes once to the channel on which undici names the connection of a request, right after it has called `onConnect`. */
 const watchConnections = (): void => {
   if (isWatching) return
   isWatching = true
@@ -85,17 +85,20 @@ const watchConnections = (): void => {
   })
 }
 
-/** What a client reports when the server has closed a connection. */
+/** The error codes for a connection that the server has closed. */
 const goneCodes: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"])
 
 // ------ one request
 
-/** Bytes that wait for a reader before the connection is paused. */
+/** The number of waiting bytes from which on the connection is paused. */
 const mostWaiting = 65_536
 
 class NodeExchange implements Exchange, DispatchHandler {
   private readonly dispatcher: Dispatcher
-  /** Callbacks run where the request was sent, because undici calls those of one connection where that was opened. */
+  /**
+   * Runs callbacks in the asynchronous context in which the request was sent. Undici would run those of a kept connection in the context
+   * that opened it.
+   */
   private readonly scope: AsyncResource
   /** Set to null when the head of the response arrives, to free its memory: a request may contain images, and a response may take minutes. */
   private request: HttpRequest | null
@@ -108,7 +111,7 @@ class NodeExchange implements Exchange, DispatchHandler {
   private resume: (() => void) | null = null
   private isPaused = false
   private decoder: Duplex | null = null
-  /** Bytes that have arrived and were not taken yet. */
+  /** Bytes that have arrived and have not been read yet. */
   private pieces: Array<Uint8Array> = []
   private waiting = 0
   private isDelivering = false
@@ -150,7 +153,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.taker = null
     this.pieces = []
     this.decoder?.destroy()
-    // Also where decompression has failed, because more of the body may come. For a request that has ended it does nothing.
+    // Needed also when decompression has failed, because more of the body may come. For a request that has ended, `abort` does nothing.
     if (!isOver) this.abort?.()
   }
 
@@ -170,7 +173,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     }
   }
 
-  /** Undici keeps the body of a request until its answer has ended, but not what it gets piece by piece. */
+  /** A large body is sent piece by piece: undici would keep a whole body in memory until the answer has ended. */
   private async *largeBody(): AsyncGenerator<string | Uint8Array> {
     if (this.request?.body !== undefined && this.request.body !== null) yield this.request.body
   }
@@ -185,7 +188,7 @@ class NodeExchange implements Exchange, DispatchHandler {
   }
 
   onHeaders(status: number, headers: ReadonlyArray<Buffer>, resume: () => void): boolean {
-    // Hints, which come before the answer.
+    // An informational response, which comes before the answer.
     if (status < 200 || this.state !== "open") return true
     this.head = { status, headers: readHeaders(headers) }
     this.resume = resume
@@ -208,7 +211,10 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.answer(false, error)
   }
 
-  /** A request whose connection was kept and is gone is sent again, once: a new connection of a proxy looks like a kept one. */
+  /**
+   * A request is sent once more if its kept connection turned out to be closed. Once only, because a new connection of a proxy looks like a
+   * kept one.
+   */
   private sendAgain(error: unknown): boolean {
     const { bytesBefore, request, socket } = this
     if (this.isSecondTry || request === null || socket === null || this.state !== "open") return false
@@ -216,7 +222,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     if (!isGone || bytesBefore === 0 || socket.bytesRead !== bytesBefore) return false
     this.isSecondTry = true
     this.socket = null
-    // The connections that the server closed together with this one are known as closed in the next turn of the event loop.
+    // In the next turn of the event loop undici also knows which other connections the server has closed together with this one.
     setImmediate(() => {
       if (this.state === "open") this.send(request)
     })
@@ -254,7 +260,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.deliverSoon()
   }
 
-  /** What one packet of the network brought is delivered together, in however many chunks it came. */
+  /** Delivers the bytes of one network packet together, even if they come in several chunks. */
   private deliverSoon(): void {
     if (this.isDelivering) return
     this.isDelivering = true
@@ -273,7 +279,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.scope.runInAsyncScope(taker, undefined, bytes ?? state)
   }
 
-  /** What has arrived. Null: nothing. */
+  /** The bytes that have arrived. Null: there are none. */
   private take(): Uint8Array | null {
     if (this.decoder !== null) return this.decoder.read()
     const { pieces } = this
@@ -290,7 +296,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.resume?.()
   }
 
-  /** Decompresses a body piece by piece, so that an event is not held back until the next one arrives. Null: it is not compressed. */
+  /** Decompresses a body piece by piece, so that an event is not held back until the next one arrives. Null: the body is not compressed. */
   private makeDecoder(): Duplex | null {
     const decoder = newDecoder(this.header("content-encoding")?.trim().toLowerCase())
     decoder?.on("drain", () => this.goOn())
@@ -311,7 +317,7 @@ const noLimits = { headersTimeout: 0, bodyTimeout: 0 } as const
 
 type Address = Pick<DispatchOptions, "origin" | "path">
 
-/** By the URLs to which bodies were sent. A provider has few, and parsing one takes longer than finding it here. */
+/** Parsed addresses, by the URLs to which bodies were sent. A provider has few URLs, and parsing one takes longer than the look-up here. */
 const addresses = new Map<string, Address>()
 const mostAddresses = 100
 
@@ -337,7 +343,7 @@ const requestHeaders = (request: HttpRequest): Record<string, string> => {
   return headers
 }
 
-/** By their names in lower case. */
+/** Headers by their names in lower case. */
 const readHeaders = (raw: ReadonlyArray<Buffer>): ReadonlyMap<string, string> => {
   const headers = new Map<string, string>()
   for (let index = 0; index + 1 < raw.length; index += 2) {

@@ -6,7 +6,7 @@ import type { ChatRequest } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { effortWord } from "./Lowering.ts"
 
-/** What a server accepts. Nearly all servers accept `plainDialect`. */
+/** The fields that a server accepts. Nearly all servers accept `plainDialect`. */
 export interface ChatDialect {
   readonly maxTokensField: "max_completion_tokens" | "max_tokens"
   /** Whether to request the usage in a last chunk. Some old servers refuse that field. */
@@ -37,17 +37,17 @@ export interface ChatDialect {
 }
 
 export interface SamplingRules {
-  /** The most stop texts. */
+  /** The largest number of stop texts. */
   readonly mostStops: number
   readonly seed: boolean
   /** Whether a request may force a call of a tool. */
   readonly forcedTools: boolean
   readonly parallelTools: boolean
-  /** What the server refuses, or does not heed, for models that reason. */
+  /** The settings that the server refuses or ignores for models that reason. */
   readonly notWhenReasoning: ReadonlyArray<"temperature" | "top_p" | "stop">
 }
 
-/** The settings that a server accepts. A request with too many stop texts is sent without them: some of them would mislead. */
+/** The settings that a server accepts. A request with too many stop texts is sent without any, because only some of them would mislead. */
 export const lowerSampling = (request: ChatRequest, rules: SamplingRules): WireFields => {
   const { parallelToolCalls, seed, stop, temperature, topP } = request.sampling ?? {}
   const takes = (field: SamplingRules["notWhenReasoning"][number]) =>

@@ -96,7 +96,7 @@ const transcriptionForm = (
   return multipart([...fields, { name: "file", filename, mediaType: mimeType, bytes }])
 }
 
-/** OpenAI takes `de`, and not `de-AT`. */
+/** The language without its region, because OpenAI accepts `de` and not `de-AT`. */
 export const shortLanguage = (language: string): string => language.split(/[-_]/u)[0]?.toLowerCase() ?? language
 
 interface StreamState {
@@ -144,7 +144,7 @@ const read = (body: unknown): Transcript | null => {
   return { text: said, seconds, language: string(language) ?? null, usage: readUsage(usage) }
 }
 
-/** Null: the provider tells no tokens. */
+/** Null: the provider does not report tokens. */
 export const readUsage = (usage: unknown): Usage | null => {
   if (!isRecord(usage) || finite(usage.input_tokens) === undefined) return null
   return { ...noUsage, inputTokens: count(usage.input_tokens), outputTokens: count(usage.output_tokens) }

@@ -1,7 +1,7 @@
 /**
- * Schemas of answers in the subset that a vendor takes, pure. A limit that the vendor cannot enforce goes into the description, where the
- * model reads it; the kernel checks it in every case. What changes the shape of a value and is not in the subset makes the form null, and
- * then the kernel tells the model the schema in words.
+ * Pure: schemas of answers in the subset that a vendor accepts. A limit that the vendor cannot enforce is written into the description,
+ * where the model reads it; the kernel checks it in any case. If a keyword outside of the subset changes the shape of a value, the form is
+ * null, and the kernel tells the model the schema in words.
  */
 import { isJsonObject } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
@@ -45,7 +45,7 @@ const annotations = new Set([
   "writeOnly"
 ])
 
-/** What all vendors take. */
+/** The keywords that all vendors accept. */
 const common = [
   "type",
   "properties",

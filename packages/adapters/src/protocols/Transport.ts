@@ -259,7 +259,7 @@ const readFailure = Effect.fnUntraced(function* (
   return yield* modelError(call, fault, readRequestId(answer, dialect))
 })
 
-/** Every vendor has its own form of error body; each has its sentence under one of these names. */
+/** The sentence of an error, from whichever field a vendor has put it into. */
 const sentenceIn = (body: unknown): string => {
   if (typeof body === "string") return body
   if (Array.isArray(body)) return sentenceIn(body[0])

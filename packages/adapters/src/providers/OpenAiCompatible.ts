@@ -16,7 +16,7 @@ import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
 import * as XaiSpeech from "../protocols/XaiSpeech.ts"
 
-/** The address of a service that speaks Chat Completions, and where it differs from OpenAI. */
+/** The address of a service with Chat Completions, and its differences from OpenAI. */
 export interface OpenAiCompatibleSettings extends TransportSettings {
   /** The name under which the provider is registered. */
   readonly id: string
@@ -77,7 +77,7 @@ const groqThinking = (request: ChatRequest): WireFields =>
         reasoning_format: request.thinking.excludeReasoning === true ? "hidden" : "parsed"
       }
 
-/** Groq, with its address and what differs there. */
+/** Groq, with its address and its differences. */
 export const groq: Preset = {
   id: "groq",
   baseUrl: "https://api.groq.com/openai/v1",
@@ -90,7 +90,7 @@ export const groq: Preset = {
   embeddings: false
 }
 
-/** DeepSeek, with its address and what differs there. */
+/** DeepSeek, with its address and its differences. */
 export const deepSeek: Preset = {
   id: "deepseek",
   baseUrl: "https://api.deepseek.com",
@@ -107,14 +107,14 @@ export const deepSeek: Preset = {
   embeddings: false
 }
 
-/** Together, with its address and what differs there. */
+/** Together, with its address and its differences. */
 export const together: Preset = {
   id: "together",
   baseUrl: "https://api.together.xyz/v1",
   quirks: { jsonSchema: true, thinkTags: true }
 }
 
-/** xAI, with its address and what differs there. */
+/** xAI, with its address and its differences. */
 export const xAi: Preset = {
   id: "xai",
   baseUrl: "https://api.x.ai/v1",
@@ -134,7 +134,7 @@ export const vLlm: Preset = {
   quirks: { jsonSchema: true, parts: ["image", "audio", "video"], thinkTags: true }
 }
 
-/** The server does not heed a choice of tools. */
+/** The server ignores a choice of tools. */
 export const ollama: Preset = {
   id: "ollama",
   baseUrl: "http://127.0.0.1:11434/v1",

@@ -54,7 +54,7 @@ export const add = (provider: Provider, settings: LiveTranscriptionSettings): Pr
   return { ...provider, speechToText: { ...speechToText, listen: listenOver(settings) } }
 }
 
-/** What a message of the server says of the turn; null: nothing. */
+/** The news that a message of the server has about the turn. Null: there are none. */
 type Heard =
   | { readonly words: string }
   | { readonly whole: string; readonly usage: WireRecord }
@@ -190,7 +190,7 @@ const sendAudio = (socket: VendorSocket, audio: Uint8Array): Effect.Effect<void>
         )
       )
 
-/** What was heard of one turn, and the events about it. */
+/** The transcript of one turn so far, and the events about it. */
 const makeTurn = (
   { usdPerMinute }: LiveTranscriptionSettings,
   request: ListeningRequest,

@@ -100,7 +100,7 @@ const responseUsage = (wireUsage: unknown, prices: OpenAiVoicePrices | undefined
   const text = count(input["text_tokens"])
   const audio = count(input["audio_tokens"])
   const image = count(input["image_tokens"])
-  // What the vendor does not divide is charged at the price of audio, the highest.
+  // Tokens whose kind the vendor does not report are charged at the price of audio, the highest.
   const otherInput = Math.max(0, tokens.inputTokens - text - audio - image)
   const otherOutput = Math.max(0, tokens.outputTokens - count(output["text_tokens"]) - count(output["audio_tokens"]))
   const cached = cachedTokens(input, { text, audio, image })

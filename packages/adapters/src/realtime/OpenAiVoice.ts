@@ -90,9 +90,9 @@ interface ResponseState {
   readonly id: string
   /** The text so far of each item that is not final. */
   readonly drafts: Map<string, string>
-  /** The item of its last audio. */
+  /** The item of the response's last audio. */
   spokenItem: string | null
-  /** After its interruption, audio and words that were on their way are dropped. */
+  /** True after an interruption: audio and words of the response that still arrive are dropped. */
   interrupted: boolean
   /** Whether its cancellation was requested. Its audio is then not passed on any more. */
   cancelled: boolean

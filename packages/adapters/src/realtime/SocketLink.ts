@@ -142,7 +142,7 @@ const connect = Effect.fnUntraced(function* (
   }
 })
 
-/** Some vendors repeat the key in their refusals. It may also be in an address, so with its reserved characters encoded. */
+/** Some vendors repeat the key in their refusals. The key may also be part of an address, and then has its reserved characters encoded. */
 const makeRedaction = (apiKey: Redacted.Redacted<string> | null) => {
   const key = apiKey === null ? "" : Redacted.value(apiKey)
   const forms = [...new Set([key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])].filter(
@@ -172,7 +172,7 @@ const sendTo = (socket: WebSocket, message: string): void => {
   if (socket.readyState === WebSocket.OPEN) socket.send(message)
 }
 
-/** A limit that the head of no frame reaches. */
+/** Larger than the head of any frame. */
 const headBytes = 14
 
 /**

@@ -40,7 +40,7 @@ export interface VendorMapping {
   readonly audio: (pcm: Uint8Array, now: number) => AudioMessage | null
   /** The client has left. The current response is cancelled if the vendor supports that, so that the vendor reports its usage. */
   readonly finish: () => void
-  /** The vendor has not acknowledged everything in time: begins if it has acknowledged the setup. */
+  /** Called when the vendor has not acknowledged everything in time. The session begins if the vendor has acknowledged the setup. */
   readonly stopWaiting: () => void
 }
 

@@ -10,7 +10,7 @@ import { finite, record, type WireRecord } from "../protocols/Wire.ts"
 import { type Billed, readTokens } from "./OpenAiVoice.ts"
 import { mapSession, modelPrices, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 
-/** What a minute of an xAI session costs, in dollars. */
+/** The price of an xAI session. */
 export interface XaiVoicePrices {
   /** The price of a minute in US dollars. */
   readonly minute: number

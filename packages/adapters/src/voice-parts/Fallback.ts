@@ -1,7 +1,6 @@
 /**
- * A realtime model that goes on with another one when its vendor dies, before or in the middle of a session. The other one gets the conversation so
- * far as its history, and the sound of the user that nobody has understood yet. The client only gets an error
- * that does not end the session.
+ * A realtime model that switches to another one when its vendor fails, before or during a session. The other one gets the conversation so
+ * far as its history, and the sound of the user that has no transcript yet. The client only gets an error that does not end the session.
  */
 import { makeResampler } from "@colloquy/core/adapters"
 import {
@@ -28,14 +27,14 @@ import * as Scope from "effect/Scope"
 
 export interface Fallback {
   readonly to: RealtimeModel
-  /** The model of the other provider. Its `provider_options` are empty. */
+  /** The model of the other provider, which gets empty `provider_options`. */
   readonly model: string
 }
 
 /** Sound of the user that waits for its transcript, in seconds: older sound is forgotten. */
 const keptSeconds = 30
 
-/** A realtime model that goes on with another one when its vendor fails in a session. */
+/** A realtime model that switches to another one when its vendor fails in a session. */
 export const withFallback = (native: RealtimeModel, { model, to }: Fallback): RealtimeModel => ({
   id: native.id,
   models: native.models,
@@ -80,7 +79,7 @@ const connect = Effect.fnUntraced(function* (
   let phase: "first" | "between" | "second" = "first"
   let link: VendorLink | null = null
   let toSecond = (audio: Uint8Array): Uint8Array => audio
-  /** Sound since the last transcript, for the other vendor. */
+  /** The sound since the last transcript, which the other vendor gets. */
   let unheard: Array<Uint8Array> = []
   let unheardBytes = 0
   const openCalls = new Set<string>()

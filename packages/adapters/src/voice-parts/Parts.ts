@@ -1,14 +1,14 @@
-/** The three parts of a voice: as a host names them, and with all that a session needs. */
+/** The three parts of a voice, in two forms: as a host names them, and with everything that a session needs. */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ChatDriver, SpeechToText, TextToSpeech } from "@colloquy/core/adapters"
 
-/** What a session takes and gives. */
+/** The format of the sound that a session takes and gives. */
 export const sound = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
 
 interface Part {
-  /** As it is registered with `Providers`, or only for the voice. */
+  /** A provider that is registered with `Providers`, or is used only for the voice. */
   readonly provider: Provider
-  /** Default: the usual one of the provider. */
+  /** Default: the provider's default model. */
   readonly model?: string
 }
 
@@ -19,7 +19,7 @@ export interface VoicePartsModel {
   readonly speak: Part & { readonly voice?: string; readonly usdPerMillionCharacters?: number }
 }
 
-/** A model with all that its session needs. */
+/** A model with everything that its session needs. */
 export interface ReadyParts {
   readonly hear: VoicePartsModel["hear"] & {
     readonly id: string

@@ -28,7 +28,7 @@ import { type ReadyParts, sound } from "./Parts.ts"
 import { pieceBytes } from "./TurnDetector.ts"
 
 const bytesPerSecond = 2 * sound.sampleRate
-/** How long after the end of a turn its whole text may come. After that, the whole sound is transcribed instead. */
+/** How long after the end of a turn its whole text may arrive. Later, the whole sound is transcribed instead. */
 const lateAfter = "3 seconds"
 
 /** A turn of the user, with its text. */
@@ -36,7 +36,7 @@ export interface UnderstoodTurn {
   readonly itemId: string
   readonly text: string
   readonly endedAt: number
-  /** True: it was written down while it was spoken. */
+  /** True: the turn was transcribed while it was spoken. */
   readonly isLive: boolean
 }
 
@@ -58,7 +58,7 @@ interface LiveTurn {
   readonly itemId: string
   readonly pieces: Queue.Queue<Uint8Array, Cause.Done>
   readonly transcript: Deferred.Deferred<Transcript, ModelError>
-  /** How many pieces were put into the queue. Some of them may still be in it. */
+  /** How many pieces were put into the queue, including those that are still in it. */
   offered: number
   hasCaptions: boolean
   isCharged: boolean
@@ -80,7 +80,7 @@ export class PartsHearing {
   readonly isWriting = (): boolean => this.writing > 0
   readonly isLive = (): boolean => this.live !== null
 
-  /** Pieces of the turn that is being spoken. */
+  /** Takes pieces of the turn that is being spoken. */
   hear(pieces: ReadonlyArray<Uint8Array>): void {
     this.live ??= this.listens ? this.listen() : null
     if (this.live === null) return
@@ -88,7 +88,7 @@ export class PartsHearing {
     for (const piece of pieces) Queue.offerUnsafe(this.live.pieces, piece)
   }
 
-  /** The turn is over, and this is all of its sound. The texts of turns are told one after the other, in the order of the turns. */
+  /** Ends the turn; `audio` is all of its sound. The texts of turns are told one after the other, in the order of the turns. */
   end(audio: Uint8Array): void {
     const { fork, newId, now, settled, tell } = this.around
     const { lastTurn: before, live } = this
@@ -185,7 +185,10 @@ export class PartsHearing {
     this.around.tell({ _tag: "TranscriptDelta", role: "user", itemId, text })
   }
 
-  /** Remembers a failure that would come again, so that nothing is sent in vain. The provider may charge for the sound that it has taken. */
+  /**
+   * Remembers a failure that would repeat itself, so that no further sound is sent. The provider may charge for the sound that it has
+   * received.
+   */
   private noteFailure(live: LiveTurn, error: ModelError): void {
     if (!error.isRetryable) this.listens = false
     if (!isRefusedRequest(error)) this.chargeTaken(live)
@@ -212,7 +215,7 @@ export class PartsHearing {
 
   // -- after its end
 
-  /** Transcribes the whole sound. If captions were told, the driver's first words are not told: they would come twice. */
+  /** Transcribes the whole sound. After captions, the driver's first words are not told, because the client has them already. */
   private fromWhole(audio: Uint8Array, itemId: string, hasCaptions: boolean) {
     const { hear, tell } = this.around
     const bytes = joinBytes([wavHeader(sound, audio.length), audio])

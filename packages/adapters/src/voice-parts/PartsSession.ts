@@ -61,7 +61,7 @@ type Entry =
   | { readonly role: "user"; readonly text: string }
   | { readonly role: "assistant"; readonly itemId: string; text: string; readonly calls: ReadonlyArray<ToolCall> }
 
-/** When a turn passed its stages, in milliseconds of the clock. */
+/** The times at which a turn passed its stages, in milliseconds of the clock. */
 interface Stages {
   readonly itemId: string
   readonly endedAt: number
@@ -75,9 +75,9 @@ interface SpokenAnswer {
   readonly id: string
   readonly itemId: string
   readonly stages: Stages | null
-  /** What the model has written. */
+  /** The text that the model has written. */
   written: string
-  /** What its sound contains so far. */
+  /** The part of the text that has been spoken so far. */
   spoken: string
   readonly calls: Array<ToolCall>
   usage: Usage | null
@@ -169,7 +169,7 @@ export class PartsSession {
   }
 
   private fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
-    // What is told may end the session, and what follows it is not begun then.
+    // An event to the client may end the session. Then the next effect does not begin.
     const fiber = this.around.run(this.isOver ? Effect.void : effect)
     this.fibers.add(fiber)
     fiber.addObserver(() => this.fibers.delete(fiber))

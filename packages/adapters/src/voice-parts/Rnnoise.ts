@@ -14,13 +14,13 @@ const rnnoise = createRnnoise()
 /** The memory of one frame. The model reads it and writes the cleaned frame over it. */
 const frame = rnnoise._malloc(frameBytes)
 
-/** Frees the model's state: nothing tells a detector that its session has ended. */
+/** Frees the model's state, because a detector is not told the end of its session. */
 const ended = new FinalizationRegistry<number>((state) => rnnoise._rnnoise_destroy(state))
 
 const makeJudge = (threshold: number | null): SpeechJudge => {
   const state = rnnoise._rnnoise_create(0)
   let last = 0
-  /** The probability of speech in 10 milliseconds, half a piece; each sample at 24 kHz is two at 48 kHz. */
+  /** The probability of speech in 10 milliseconds, which is half a piece. Each sample at 24 kHz becomes two at 48 kHz. */
   const probability = (samples: DataView, from: number): number => {
     const heap = rnnoise.HEAPF32
     for (let index = 0; index < frameSamples; index += 2) {

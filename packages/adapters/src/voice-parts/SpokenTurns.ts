@@ -18,7 +18,7 @@ export interface SpokenTurnsListener {
 
 export interface SpokenTurns {
   readonly hear: (audio: Uint8Array) => void
-  /** Ends the turn that is being spoken. False: there is none. */
+  /** Ends the turn that is being spoken. False: no turn is being spoken. */
   readonly commit: () => boolean
   readonly clear: () => void
 }
@@ -33,7 +33,7 @@ export const makeSpokenTurns = (
   let isSpeaking = false
   let pieces: Array<Uint8Array> = []
   let rest: Uint8Array = new Uint8Array()
-  /** How many of the pieces `heard` has got. */
+  /** How many of the pieces were passed to `heard`. */
   let told = 0
 
   const tell = (): void => {

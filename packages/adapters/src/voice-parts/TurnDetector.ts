@@ -4,12 +4,12 @@
 export const pieceMillis = 20
 export const pieceBytes = pieceMillis * 48
 
-/** What a detector found in a piece of sound. */
+/** The result of a detector for a piece of sound. */
 export type TurnSignal = "began" | "ended"
 
-/** How loud speech is, and how long a silence ends it. */
+/** The loudness of speech, and the silence that ends it. */
 export interface DetectorSettings {
-  /** From 0 to 1: how loud speech is at least. Null: three times the noise of the room. */
+  /** The least loudness of speech, from 0 to 1. Null: three times the noise of the room. */
   readonly threshold: number | null
   /** The pause that ends a turn. */
   readonly silenceMillis: number
@@ -24,7 +24,7 @@ export type TurnDetector = (
   settings: DetectorSettings
 ) => (piece: Uint8Array) => void
 
-/** So many pieces of speech in a row begin a turn. A click is shorter. */
+/** The number of pieces of speech in a row that begin a turn. A click is shorter. */
 const beginsAfter = 4
 /** Sound below this is no speech, from 0 to 1. */
 export const quietest = 0.01

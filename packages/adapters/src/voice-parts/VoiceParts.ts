@@ -23,7 +23,7 @@ import { byEnergy, type DetectorSettings, type TurnDetector } from "./TurnDetect
 
 export type { VoicePartsModel } from "./Parts.ts"
 
-/** The voices by name, and what detects turns. */
+/** The voices by name, and the detector of turns. */
 export interface VoicePartsSettings {
   /** The name of the provider, which a client's first frame contains. Default: `parts`. */
   readonly id?: string
@@ -32,7 +32,10 @@ export interface VoicePartsSettings {
   readonly detector?: TurnDetector
   /** Retries and time limits of the conversation model. */
   readonly policy?: Partial<ChatPolicy>
-  /** Run for each session before it begins, for example to open connections; closed after it. If it fails, the session is refused. */
+  /**
+   * An effect that runs before each session, for example to open connections; its scope closes after the session. If it fails, the session
+   * is refused.
+   */
   readonly open?: Effect.Effect<void, ModelError, Scope.Scope>
 }
 
@@ -40,7 +43,7 @@ export interface VoicePartsSettings {
 const Options = Schema.Struct({
   instructions: Schema.optionalKey(Schema.String),
   voice: Schema.optionalKey(Schema.String),
-  /** Null: the client ends each turn with `commit`. */
+  /** Null: no detector; the client ends each turn with `commit`. */
   turn_detection: Schema.optionalKey(
     Schema.NullOr(
       Schema.Struct({

@@ -1,4 +1,4 @@
-/** Which addresses are those of the public internet. Everything else belongs to the machine, its network or nobody. */
+/** Says which addresses are those of the public internet. All others belong to the machine, to its network or to nobody. */
 import { BlockList, isIP } from "node:net"
 
 const notPublic = new BlockList()
@@ -21,7 +21,7 @@ for (const [net, prefix] of [
 ] as const)
   notPublic.addSubnet(net, prefix, "ipv4")
 
-/** IPv6 has one public range. Inside it are documentation, and tunnels that lead to addresses of IPv4. */
+/** The public range of IPv6, and ranges inside it that are not public: for documentation, and for tunnels to addresses of IPv4. */
 const publicIpv6 = new BlockList()
 publicIpv6.addSubnet("2000::", 3, "ipv6")
 const exceptions = new BlockList()
@@ -36,7 +36,7 @@ export const isPublicAddress = (address: string): boolean => {
   return version === 6 && publicIpv6.check(address, "ipv6") && !exceptions.check(address, "ipv6")
 }
 
-/** The address that a URL names itself; null: it has a name. */
+/** The address in a URL. Null: the URL contains a name. */
 export const literalAddress = ({ hostname }: URL): string | null => {
   const plain = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname
   return isIP(plain) === 0 ? null : plain

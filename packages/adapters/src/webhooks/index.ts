@@ -19,7 +19,7 @@ import { isPublicAddress, literalAddress } from "./Addresses.ts"
 export interface NodeWebhookOptions {
   /** Encrypts the secrets of webhooks before they are stored. Without it, stored secrets cannot be read any more. */
   readonly secret: Redacted.Redacted<string>
-  /** Earlier secrets, which decrypt what was encrypted with them. */
+  /** Earlier secrets, for webhooks whose secrets were encrypted with them. */
   readonly earlierSecrets?: ReadonlyArray<Redacted.Redacted<string>>
   /** True: addresses of private networks and of this machine may be used. */
   readonly privateAddresses?: boolean
@@ -49,7 +49,10 @@ const addressProblem = (text: string, mayBePrivate: boolean): string | null => {
 }
 
 const makeSender = ({ privateAddresses = false, resolve: find = byTheSystem }: NodeWebhookOptions) => {
-  /** The connection goes to these addresses and to no others. One that is private refuses the name: it is meant to mislead. */
+  /**
+   * Resolves a name to the addresses to which the connection may go. A name with a private address among its addresses is refused, because
+   * it is meant to mislead.
+   */
   const checked: LookupFunction = (name, options, answer) => {
     find(name).then(
       (found) => {
@@ -68,7 +71,7 @@ const makeSender = ({ privateAddresses = false, resolve: find = byTheSystem }: N
     Effect.callback<number, NotSent>((resume) => {
       const ask = url.toLowerCase().startsWith("https:") ? overHttps : overHttp
       const bytes = Buffer.from(body)
-      // Without an agent no connection is kept, and no proxy of the environment is asked.
+      // Without an agent no connection is kept, and no proxy of the environment is used.
       const sent = ask(
         url,
         {

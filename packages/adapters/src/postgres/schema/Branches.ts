@@ -1,15 +1,15 @@
 /**
- * Threads that are made from stored messages: imports, forks, and what a rewind takes back. The messages of a new thread are written in
- * small portions, before the thread has a row: nobody reads them until the last step adds the row. A row in `thread_drafts` stands for them
- * until then; when it is deleted, a trigger deletes messages that no thread has got.
+ * Threads that are made from stored messages: imports, forks, and the messages that a rewind takes back. The messages of a new thread are written in
+ * small portions, before the thread has a row: nobody reads them until the last step adds the row. Until then they belong to a row in
+ * `thread_drafts`. When that row is deleted, a trigger deletes messages that belong to no thread.
  *
- * Documents of forks are shared: `shelf` is the set of documents to which a new document of the thread is added (null: the set with the
+ * * Documents of forks are shared: `shelf` is the set of documents to which a new document of the thread is added (null: the set with the
  * thread's own id), and `shelves` are the sets that the thread shares with others.
  */
 import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
 import { messageText } from "./Threads.ts"
 
-/** Also deletes the runs of the thread alone: copies of its messages name the same runs. */
+/** Deletes runs only if they belong to this thread, because copies of its messages name the same runs. */
 const emptyThread = `
 create or replace function {schema}.empty_thread() returns trigger language plpgsql
 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -109,7 +109,7 @@ export const keptKeys: Migration = {
   ]
 }
 
-/** A repeated request is told the thread even when its run is gone. */
+/** The thread that a repeated request is told, even when its run is gone. */
 export const threadsOfKeys: Migration = {
   name: "threads of idempotency keys",
   tables: [],
@@ -151,7 +151,7 @@ begin
 end $$`
 )
 
-/** So many of the newest messages of a thread are never copied to a draft: the last one may still change. */
+/** The number of the newest messages of a thread that are never copied to a draft, because the last one may still change. */
 const newestMessages = 100
 
 /**
@@ -467,7 +467,7 @@ begin
 end $$`
 )
 
-/** So many messages are looked through for an id, which no index has. */
+/** The number of messages that one call searches for an id, for which there is no index. */
 const locatedAtOnce = 1000
 
 /**

@@ -1,8 +1,8 @@
-/** Cases and experiments of evals. They stay when a thread or an assistant goes. */
+/** Cases and experiments of evals. They stay when their thread or assistant is deleted. */
 import { refusedWhileErasing } from "./Owners.ts"
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
-/** `tags` has each tag between two ends of line, and begins and ends with one. */
+/** `tags` has each tag between two line breaks, and begins and ends with one. */
 export const evalTables: Migration = {
   name: "evals",
   tables: ["eval_cases"],

@@ -1,7 +1,7 @@
 /**
- * What an owner sees of all runs: columns and an index for lists, and the changes of runs while a client follows them.
+ * The inbox of an owner: columns and an index for lists of runs, and the changes of runs while a client follows them.
  *
- * The trigger writes a change in the transaction that makes it, whichever function or version of the kernel makes it. For an owner whom
+ * * The trigger writes a change in the transaction that makes it, whichever function or version of the kernel makes it. For an owner whom
  * nobody follows it looks up one row of a key. Writers of one followed owner take turns until they commit, so that a reader who has seen a
  * mark never finds a lower one later.
  */
@@ -15,7 +15,7 @@ export const parentRuns: Migration = {
   statements: [`alter table {schema}.runs add column parent_run_id uuid`]
 }
 
-/** An index that begins with the owner itself would be taken for look-ups of one run by its id as long as there are no statistics. */
+/** The index does not begin with the plain owner. Without statistics, PostgreSQL would use such an index to look up one run by its id. */
 export const ownerOfRun = (owner: string): string => `hashtextextended(${owner}, 0)`
 
 const followedLock = "hashtextextended(new.owner, 1768842095)"

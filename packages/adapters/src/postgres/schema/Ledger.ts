@@ -84,7 +84,7 @@ end $$`
 
 /**
  * The ids of charges outside a turn. Those that have been counted are kept, so that a repeated call does not count them again; a row with
- * `begun` is a call under way, and holds what it is charged with if its end is never seen.
+ * `begun` is a call under way, and holds the charge that counts if the end of the call is never seen.
  */
 export const receiptTables: Migration = {
   name: "usage_receipts",

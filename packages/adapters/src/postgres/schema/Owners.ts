@@ -51,8 +51,8 @@ export const erasingState = "CQ001"
 const ownerLock = (owner: string) => `hashtextextended(${owner}, 1163023425)`
 
 /**
- * While an erasure goes on, no version of the kernel can add a row. A trigger for each row costs some microseconds;
- * messages and logs have none, because a run is refused at its beginning.
+ * Triggers, so that no version of the kernel can add a row during an erasure. A trigger costs some microseconds for each row. Messages and
+ * logs have none, because runs are refused at their beginning.
  */
 export const erasedWriters: Migration = {
   name: "erasures refuse writes",
@@ -70,7 +70,7 @@ end $$`,
   ]
 }
 
-/** What stays of an erased owner, each with the reason. None of it has text of a conversation. */
+/** The tables whose rows stay after an erasure, each with the reason. None contains text of a conversation. */
 export const keptTables: Readonly<Record<string, string>> = {
   audit_log: "a record of acts, without content",
   erasures: "tells that the erasure happened",
@@ -80,7 +80,7 @@ export const keptTables: Readonly<Record<string, string>> = {
   usage_receipts: "keeps a charge from being counted twice; deleted by age"
 }
 
-/** In the order of erasure. The rows of a thread are erased with it: their tables have no index by owner. */
+/** The tables in the order of erasure. Rows of a thread are erased with it, because their tables have no index by owner. */
 export const erasedTables = [
   "realtime_sessions",
   "realtime_tickets",
@@ -178,7 +178,7 @@ begin
 end $$`
 )
 
-/** The rows that are left, by table, as JSON. What belongs to threads is counted through them. */
+/** The number of rows that are left, by table, as JSON. Rows that belong to threads are counted through their threads. */
 const leftOfOwner = sqlFunction(
   "left_of_owner",
   `(p_owner text, p_kept_kind text) returns text language plpgsql as $$
@@ -199,7 +199,7 @@ begin
 end $$`
 )
 
-/** Ends an erasure after all writers that began before it. False: something is left, so it is not completed. */
+/** Ends an erasure after all writers that began before it. False: rows are left, so the erasure is not completed. */
 const endErasure = sqlFunction(
   "end_erasure",
   `(p_owner text, p_id uuid, p_status text, p_at timestamptz, p_kept_kind text) returns boolean language plpgsql as $$

@@ -27,7 +27,7 @@ export const quotaTables: Migration = {
   ]
 }
 
-/** What work outside of runs has reserved of the day's budget. An expired row reserves nothing; the next reservation deletes it. */
+/** The reservations of work outside of runs from the day's budget. An expired row reserves nothing; the next reservation deletes it. */
 export const budgetHolds: Migration = {
   name: "budget holds",
   tables: ["budget_holds"],
@@ -49,12 +49,12 @@ const requestColumns = `turns_per_minute double precision, turns_at_once integer
       usd_per_token double precision, day date, rest_of_day double precision, assistant uuid, tokens_of_assistant bigint,
       usd_of_assistant double precision, input_price double precision, output_price double precision, embedding_price double precision`
 
-/** What a row of `usage_days` counts for a budget in US dollars; the prices are those of a million tokens. */
+/** The amount that a row of `usage_days` counts for a budget in US dollars. The prices are those of a million tokens. */
 export const countedCost = (prices: { readonly input: string; readonly output: string; readonly embedding: string }) =>
   `coalesce(cost_usd, case when purpose = 'embedding' then input_tokens * ${prices.embedding}
     else input_tokens * ${prices.input} + output_tokens * ${prices.output} end / 1e6)`
 
-/** The refusal of one pair of limits as JSON; null: there is enough. `p_held` is what active work may release soon. */
+/** The refusal of one pair of limits as JSON. Null: there is enough. `p_held` is the amount that active work may release soon. */
 const refuseBudget = sqlFunction(
   "refuse_budget",
   `(
@@ -77,8 +77,8 @@ end $$`
 )
 
 /**
- * What is granted of the day's budget, as JSON: `tokens` and `usd`, or the refusal. One statement reads the ledger and the reservations, so
- * that a run that is settled meanwhile is counted in one of them and never in both or none.
+ * The amount that is granted of the day's budget, as JSON (`tokens` and `usd`), or the refusal. One statement reads the ledger and the
+ * reservations, so that a run that is settled meanwhile is counted in one of them and never in both or none.
  */
 const grantBudget = sqlFunction(
   "grant_budget",
@@ -231,7 +231,7 @@ begin
 end $$`
 )
 
-/** What an active run has reserved, in the form in which `admit_run` returned it. */
+/** The reservation of an active run, in the form in which `admit_run` returned it. */
 const sumReserved = sqlFunction(
   "reserved_of",
   `(p_owner text, p_thread uuid, p_run uuid) returns text language plpgsql as $$
@@ -244,7 +244,7 @@ begin
 end $$`
 )
 
-/** Takes requests ahead: at most an eighth of what is free, so that other processes get their part. */
+/** Takes requests ahead: at most an eighth of the free ones, so that other processes get their part. */
 const takeRequests = sqlFunction(
   "take_requests",
   `(p_owner text, p_per_minute double precision, p_wanted integer, out o_taken integer, out o_left double precision)

@@ -16,7 +16,7 @@ create table {schema}.realtime_sessions (
   foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
 ) with (fillfactor = 80)`
 
-/** Where the messages of voice sessions are in their thread. Only these messages are looked up by their id. */
+/** The positions of messages of voice sessions in their threads. Only these messages are looked up by their id. */
 const messageSequences = `
 create table {schema}.realtime_messages (
   owner text collate "C" not null,

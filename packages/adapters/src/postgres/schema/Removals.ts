@@ -1,11 +1,14 @@
 /**
- * Deletions of threads and assistants. What is deleted can no longer be read at once. The rows of a long thread, or of an assistant with many threads,
- * are deleted in portions, so that no statement takes long. A long thread without a row leaves a row in `thread_drafts` for its messages, and an assistant keeps
- * its row, as one that nobody sees, until the last portion.
+ * Deletions of threads and assistants. Deleted records can no longer be read, from the moment of the deletion. The rows of a long thread,
+ * or of an assistant with many threads, are deleted in portions, so that no statement takes long. A long thread without a row leaves a row
+ * in `thread_drafts` for its messages, and an assistant keeps its row, as one that nobody sees, until the last portion.
  */
 import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
 
-/** A thread of more messages or tokens leaves its messages and runs to `remove_some`. Its active and waiting runs go with the row of the thread. */
+/**
+ * The messages and runs of a thread with more messages or tokens are deleted by `remove_some`. Its active and waiting runs go with the row
+ * of the thread.
+ */
 const emptyThread = `
 create or replace function {schema}.empty_thread() returns trigger language plpgsql
 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -64,7 +67,10 @@ begin
 end $$`
 )
 
-/** Deletes the oldest messages of a thread with their runs: so many, or about a million bytes. Returns whether it has no more. */
+/**
+ * Deletes the oldest messages of a thread with their runs: `p_limit` of them, or about a million bytes. Returns whether the thread has no
+ * more.
+ */
 const eraseMessages = sqlFunction(
   "erase_messages",
   `(p_owner text, p_thread uuid, p_limit integer) returns boolean language plpgsql as $$
@@ -93,7 +99,9 @@ end $$`
 /** Tables whose rows go with an assistant. The rows of threads are deleted before. */
 const tablesOfAssistant = ["memories", "documents", "answer_outcomes", "schedules", "assistant_versions"]
 
-/** Deletes some of what belongs to an assistant that nobody sees any more, at last its row. Returns whether it is gone. */
+/**
+ * Deletes some rows of an assistant that nobody sees any more, and at last the assistant's own row. Returns whether the assistant is gone.
+ */
 const emptyAssistant = sqlFunction(
   "empty_assistant",
   `(p_owner text, p_assistant uuid, p_limit integer) returns boolean language plpgsql as $$
@@ -131,7 +139,10 @@ begin
 end $$`
 )
 
-/** Deletes some of what the deletions of an owner have left. Returns whether there may be more. Drafts are left, too, an hour later. */
+/**
+ * Deletes some of the rows that deletions of an owner have left. Returns whether there may be more. An hour after they began, drafts count
+ * as such rows too.
+ */
 const removeSome = sqlFunction(
   "remove_some",
   `(p_owner text, p_limit integer) returns boolean language plpgsql as $$
@@ -159,11 +170,14 @@ begin
 end $$`
 )
 
-/** Whether deletions of the owner have left something. */
+/** Whether deletions of the owner have left rows. */
 const hasRemoved = `exists (select from {schema}.thread_drafts d where d.owner = p_owner and d.removed)
       or exists (select from {schema}.assistants where owner = p_owner and removed_at is not null)`
 
-/** Returns whether the thread was there and whether "remove_some" has something to do; nothing when a voice session is writing to the thread. */
+/**
+ * Returns whether the thread existed, and whether "remove_some" has rows to delete. Returns no row when a voice session is writing to the
+ * thread.
+ */
 const removeThread = sqlFunction(
   "remove_thread",
   `(p_owner text, p_thread uuid) returns table (removed boolean, rest boolean) language plpgsql as $$
@@ -179,7 +193,7 @@ begin
 end $$`
 )
 
-/** Returns the same for an assistant; nothing when a voice session is writing to one of its threads. */
+/** Returns the same for an assistant, and no row when a voice session is writing to one of its threads. */
 const removeAssistant = sqlFunction(
   "remove_assistant",
   `(p_owner text, p_assistant uuid, p_limit integer) returns table (removed boolean, rest boolean) language plpgsql as $$

@@ -21,7 +21,10 @@ export interface Migration {
 export const primaryKey = (table: string, columns: string): string =>
   `alter table {schema}.${table} add primary key ${columns}`
 
-/** Functions of the schema count in 32 bits. A caller may ask for more, or for what is behind any number. */
+/**
+ * The largest number that functions of the schema accept, because they count in 32 bits. A caller may ask for more records, or for those
+ * after a larger number.
+ */
 export const storedCount = (count: number): number => Math.min(count, 2 ** 31 - 1)
 
 export interface SqlFunction {

@@ -130,7 +130,7 @@ export const actingAssistants: Migration = {
   ]
 }
 
-/** Threads of attempts of experiments, which no list shows. */
+/** Scratch threads, on which experiments answer; no list shows them. */
 export const scratchThreads: Migration = {
   name: "scratch_threads",
   tables: [],
@@ -237,7 +237,7 @@ export interface ThreadNames {
 }
 
 /**
- * A text that changes when something changes that a turn is decided on: the assistant `a`, the metadata, pin and summary of the thread, and
+ * A text that changes with every record on which a turn is decided: the assistant `a`, the metadata, pin and summary of the thread, and
  * whether the assistant or the thread has documents (the last letter is then `t`). Every update of a row gives the row another `xmin`. For
  * the thread, single columns are named in place of `xmin`, because every turn updates its row. The number of rewinds tells apart two
  * summaries that cover the same number of messages.

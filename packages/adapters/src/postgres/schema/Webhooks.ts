@@ -35,7 +35,7 @@ export const webhookTables: Migration = {
   ]
 }
 
-/** Inserts take turns, over all owners, so that the ordinals are committed in their order. */
+/** Inserts of all owners run one after the other, so that the ordinals are committed in their order. */
 const insertWebhook = sqlFunction(
   "insert_webhook",
   `(p_owner text, p_id uuid, p_revision integer, p_body text, p_most integer, p_key text, p_fingerprint text, p_answer text)
@@ -52,7 +52,7 @@ begin
 end $$`
 )
 
-/** Requests with one key take turns at the row of the webhook. */
+/** Requests with the same key wait for each other at the row of the webhook. */
 const replaceWebhook = sqlFunction(
   "replace_webhook",
   `(p_owner text, p_id uuid, p_revision integer, p_body text, p_key text, p_fingerprint text, p_answer text)
