@@ -1,7 +1,7 @@
 /** The host's own name and colour on the page. The colour is made darker or lighter until text in it can be read, in light and in dark. */
 
 export interface Brand {
-  /** Stands in the rail and in the titles of the page. Absent: "Colloquy". */
+  /** The name in the rail and in the titles of the page. Absent: "Colloquy". */
   readonly name?: string
   /** The colour of links, chosen things and main buttons, as `#rgb` or `#rrggbb`. */
   readonly colour?: string
@@ -29,7 +29,7 @@ const mix = (a: Colour, b: Colour, share: number): Colour => [
   a[2] + (b[2] - a[2]) * share
 ]
 
-/** As WCAG computes it. */
+/** The luminance of a colour, as WCAG computes it. */
 const luminance = (colour: Colour): number => {
   const [red, green, blue] = colour.map((part) => (part <= 10.3 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4))
   return 0.2126 * (red ?? 0) + 0.7152 * (green ?? 0) + 0.0722 * (blue ?? 0)

@@ -6,14 +6,14 @@ import { gzip } from "node:zlib"
 export interface Packed {
   readonly type: string
   readonly plain: Buffer<ArrayBuffer>
-  /** Null: its form is compressed already. */
+  /** Null: the format of the file is compressed already. */
   readonly zipped: Buffer<ArrayBuffer> | null
   readonly etag: string
 }
 
 const zip = promisify(gzip)
 
-/** A text; bytes are sent as they are. */
+/** The content of the file. A text may be compressed; bytes are sent unchanged. */
 export const pack = async (content: string | Uint8Array, type: string): Promise<Packed> => {
   const isText = typeof content === "string"
   const plain = isText ? Buffer.from(content) : Buffer.from(content)
@@ -21,7 +21,7 @@ export const pack = async (content: string | Uint8Array, type: string): Promise<
   return { type, plain, etag, zipped: isText ? Buffer.from(await zip(plain, { level: 9, memLevel: 9 })) : null }
 }
 
-/** The compressed or the plain answer, as the request takes it. */
+/** The compressed answer if the request accepts it, otherwise the plain one. */
 export const packedResponse = (
   request: Request,
   { etag, plain, type, zipped }: Packed,

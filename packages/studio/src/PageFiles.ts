@@ -9,20 +9,20 @@ import { dirname, extname, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export interface PageFile {
-  /** Bytes: they are compressed by their form. */
+  /** The content of a file. Bytes are of a format that is compressed already. */
   readonly content: string | Uint8Array
   readonly type: string
-  /** True: its address has a hash or version of its content, so that a browser asks for it once. */
+  /** True: the address of the file contains a hash or version of its content, so that a browser requests it once. */
   readonly isForever: boolean
 }
 
 export interface PageFiles {
-  /** The page, before the choices of the host are written into it. */
+  /** The HTML of the page, before the choices of the host are written into it. */
   readonly html: () => string
-  /** The one script that stands in the page; null: none does. */
+  /** The only script inside of the page. Null: it has none. */
   readonly inlineScript: string | null
   readonly has: (path: string) => boolean
-  /** For a path that it has. */
+  /** The file of a path that the page has. */
   readonly read: (path: string) => PageFile
 }
 

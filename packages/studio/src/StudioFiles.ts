@@ -1,7 +1,6 @@
 /**
- * Answers with the files of the page: each is read and compressed at its first request, and not sent again to a browser that has it. What
- * the host chose is written into the page, and into the two files that are its own: its colours, and the worker for a reload without a
- * server.
+ * Answers with the files of the page: each is read and compressed at its first request, and not sent again to a browser that has it. The
+ * host's choices are written into the page and into two further files: the colours, and the worker for a reload without a server.
  */
 import { createHash } from "node:crypto"
 import { type Packed, pack, packedResponse } from "./Packed.ts"
@@ -11,19 +10,19 @@ import type { PageFile, PageFiles } from "./PageFiles.ts"
 export interface PageChoices {
   readonly api: string
   readonly name: string
-  /** Styles of the host's colour; null: it has none. */
+  /** The styles of the host's colour. Null: the host has not chosen a colour. */
   readonly brand: string | null
-  /** Null: there is none to link to. */
+  /** The address of the guide. Null: the page links to none. */
   readonly guide: string | null
   readonly isReadOnly: boolean
-  /** Null: all. */
+  /** The rooms that the host chose. Null: all. */
   readonly rooms: ReadonlyArray<string> | null
   readonly frameAncestors: string
 }
 
 export interface StudioFiles {
   readonly has: (path: string) => boolean
-  /** For a path that it has. */
+  /** The answer for a path that the page has. */
   readonly response: (request: Request, path: string) => Promise<Response>
 }
 

@@ -1,4 +1,4 @@
-/** Answers requests for the studio, as its host mounted and chose it. */
+/** Answers requests for the studio, with the paths and choices of its host. */
 import { type HostRequest, hostRequest, type NodeHandler, toNodeHandler } from "@colloquy/http/node"
 import { type Brand, brandStyles } from "./Brand.ts"
 import type { PageFiles } from "./PageFiles.ts"
@@ -13,16 +13,19 @@ interface StudioChoices<Source> {
    * else the root.
    */
   readonly basePath?: string
-  /** Whether this request may see the studio; if not, it gets 403. It has the host's session, as `authenticate` of the API has. Not set: all may. */
+  /**
+   * Whether this request may see the studio; otherwise the answer is 403. The request carries the host's session, like that of
+   * `authenticate` of the API. Not set: everybody may.
+   */
   readonly authorize?: (request: HostRequest<Source>) => boolean | Promise<boolean>
-  /** Only looks: what would change something is not drawn, and the page sends nothing but reading requests. What a user may do says the API. */
+  /** True: the page has no controls that change anything, and sends only reading requests. The rights of a user are decided by the API. */
   readonly readOnly?: boolean
-  /** The rooms that it has. Not set: all that the server can fill. */
+  /** The rooms of the page. Not set: all that the server can fill. */
   readonly rooms?: ReadonlyArray<StudioRoom>
   readonly brand?: Brand
-  /** The address of a guide for its users. Not set: it links to none. */
+  /** The address of a guide for the users of the page. Not set: the page links to none. */
   readonly guide?: string
-  /** Who may show the page in a frame, such as `"'self'"` or `["https://admin.example"]`. Not set: nobody. */
+  /** The sites that may show the page in a frame, such as `"'self'"` or `["https://admin.example"]`. Not set: nobody. */
   readonly frameAncestors?: string | ReadonlyArray<string>
 }
 
@@ -38,12 +41,12 @@ interface ApiByHandler {
   readonly api?: never
 }
 
-/** Where the API is, who may look, and what is shown. */
+/** The address of the API, the users who may see the page, and the content of the page. */
 export type StudioOptions<Source = unknown> = StudioChoices<Source> & (ApiByPath | ApiByHandler)
 
 /** The page, ready to be mounted. */
 export interface Studio {
-  /** For frameworks of web requests. Paths that are none of the studio get 404. */
+  /** For frameworks with web requests. Other paths than the studio's get 404. */
   readonly handler: (request: Request) => Promise<Response>
   /** The same for `node:http`, Express and Fastify. */
   readonly node: NodeHandler
@@ -51,7 +54,7 @@ export interface Studio {
   readonly answers: (pathname: string) => boolean
 }
 
-/** The studio with these files of its page: those of the sources, or those that are published. */
+/** Makes the studio with these files of the page, those of the sources or those of the published package. */
 export const makeStudio = <Source>(files: PageFiles, options: StudioOptions<Source>): Studio => {
   const { authorize, brand = {}, readOnly = false } = options
   const own = studioFiles(files, {
@@ -87,7 +90,7 @@ export const makeStudio = <Source>(files: PageFiles, options: StudioOptions<Sour
 const isAt = (files: StudioFiles, base: string, pathname: string): boolean =>
   (base !== "" && pathname === base) || (pathname.startsWith(`${base}/`) && files.has(pathname.slice(base.length)))
 
-/** Where Express has mounted what it calls; other frameworks do not tell. */
+/** The path at which Express has mounted the handler. Other frameworks do not tell it. */
 const expressMount = (message: object): string =>
   "baseUrl" in message && typeof message.baseUrl === "string" ? plainPath(message.baseUrl) : ""
 

@@ -38,7 +38,7 @@ export const lazy = <Props extends object>(
 
 const asked = new Map<string, Promise<void>>()
 
-/** Loads a file of `css/` once. A file that does not come leaves the room without its looks, and is asked for again. */
+/** Loads a file of `css/` once. If loading fails, the room is shown without these styles, and the file is requested again. */
 export const loadStyles = (name: string): Promise<void> => {
   const known = asked.get(name)
   if (known !== undefined) return known

@@ -56,7 +56,7 @@ export interface Webhook {
   readonly created_at: string
 }
 
-/** An event that was sent to a webhook, or is to be. */
+/** An event that was sent to a webhook, or will be sent. */
 export interface Delivery {
   readonly delivery_id: string
   readonly type: string
@@ -67,10 +67,10 @@ export interface Delivery {
   readonly created_at: string
 }
 
-/** What a case expects of an answer, by its `kind`. */
+/** An expectation of a case about an answer, by its `kind`. */
 export type Expectation = JsonRecord & { readonly kind: string }
 
-/** A conversation up to a question, with what is expected of the answer. */
+/** A conversation up to a question, with expectations of the answer. */
 export interface EvalCase {
   readonly case_id: string
   readonly name: string | null
@@ -131,7 +131,7 @@ export interface AttemptResult {
     readonly value: number
     readonly passed: boolean
     readonly reason: string
-    /** Of a judge: what it was asked and answered. */
+    /** The question and the answer of a judge. */
     readonly detail?: JudgeDetail
   }>
   readonly error: string | null
@@ -179,7 +179,7 @@ export interface Comparison {
   readonly ms: Difference
 }
 
-/** What a user thought of an answer. */
+/** The feedback of a user on an answer. */
 export interface Feedback {
   readonly thread_id: string
   readonly message_id: string
@@ -192,7 +192,7 @@ export interface Feedback {
   readonly created_at: string
 }
 
-/** What was said to be probable, and what came true. */
+/** How often answers of each probability came true. */
 export interface Calibration {
   readonly cases: number
   readonly brier_score: number
@@ -215,7 +215,7 @@ export interface QuestionReport extends Calibration {
   readonly accuracy_interval: Interval
 }
 
-/** A model that judges answers, against the feedback of users and against what persons said is true. */
+/** A model that judges answers, compared with the feedback of users and with the outcomes that persons told. */
 export interface Judge {
   readonly expected: string
   readonly question_set: string
@@ -237,7 +237,7 @@ export interface OnlineGroup {
 }
 
 export interface OnlineReport {
-  /** Of all turns, from 0 to 1. */
+  /** The share of all turns, from 0 to 1. */
   readonly share: number
   readonly expectations: ReadonlyArray<Expectation>
   readonly from: string

@@ -40,10 +40,10 @@ export interface Answer {
   readonly sources: ReadonlyArray<Source>
   readonly memories: ReadonlyArray<RetrievedMemory>
   readonly files: ReadonlyArray<string>
-  /** What the model was given of documents: `[d1]` in the text is the first. */
+  /** The excerpts of documents that the model was given: `[d1]` in the text is the first. */
   readonly excerpts: ReadonlyArray<Excerpt>
   readonly typed: SystemOne | null
-  /** Why it failed. */
+  /** The reason why the answer failed. */
   readonly problem: string | null
   readonly provider: string | null
   readonly model: string | null
@@ -53,10 +53,10 @@ export interface Answer {
   readonly memoryOperationId: string | null
   /** The address of the spoken answer. */
   readonly speech: string | null
-  /** Why it could not be read aloud. */
+  /** The reason why the answer could not be read aloud. */
   readonly speechProblem: string | null
   readonly startedAt: string | null
-  /** What the voice of a spoken answer told of its times, empty where it tells none; null: the answer was not spoken. */
+  /** The times that the voice of a spoken answer reported; empty if it reports none. Null: the answer was not spoken. */
   readonly voiceTimes: Readonly<Record<string, unknown>> | null
 }
 
@@ -248,7 +248,10 @@ const voiceTimesIn = ({ imported, metadata_, run_id }: StoredMessage): Answer["v
   return run_id !== null || imported ? null : isRecord(times) ? times : {}
 }
 
-/** The id of the answer's turn in addresses; null: nothing is known of it. A voice session is no run: `spoken-` and the message's id. */
+/**
+ * The id of the answer's turn in addresses. A voice session is no run, so its id is `spoken-` and the message's id. Null: nothing is known
+ * of the turn.
+ */
 export const turnId = ({ messageId, runId, voiceTimes }: Answer): string | null =>
   runId ?? (voiceTimes && `spoken-${messageId}`)
 

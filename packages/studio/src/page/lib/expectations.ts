@@ -1,10 +1,10 @@
-/** What a case may expect of an answer: a form for each kind, and each expectation in words. Pure. */
+/** The expectations that a case may have: a form for each kind, and each expectation in words. Pure. */
 import { isRecord, type Expectation, type Json, type JsonRecord } from "../wire.ts"
 import { type Field, formFields } from "./schema.ts"
 
 interface Kind {
   readonly word: string
-  /** The schema of its fields. */
+  /** The schema of the form's fields. */
   readonly properties: JsonRecord
   readonly required?: ReadonlyArray<string>
   /** Fields that are lists of texts, written one on each line. */
@@ -90,7 +90,7 @@ export const expectationFields = ({ kind, ...given }: Expectation): ReadonlyArra
   return formFields({ properties: known.properties, required: [...(known.required ?? [])] }, values) ?? []
 }
 
-/** The expectation of a form's values. What is empty is left out. */
+/** The expectation of a form's values. Empty values are left out. */
 export const toExpectation = (kind: string, values: JsonRecord): Expectation => {
   const lists = kinds[kind]?.lists ?? []
   const fields = Object.entries(values).flatMap(([name, value]): ReadonlyArray<readonly [string, Json]> => {

@@ -1,10 +1,10 @@
-/** What the host chose for this page (`studio({ … })`), from the elements that the server wrote into it. */
+/** The choices of the host (`studio({ … })`), read from the elements that the server wrote into the page. */
 const chosen = (name: string): string | undefined =>
   document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content
 
 export const brandName = chosen("brand") ?? "Colloquy"
 
-/** Its first letter, which stands in the rail. */
+/** The first letter of the name, which stands in the rail. */
 export const [brandMark = ""] = brandName
 
 /** The address of the guide; null: there is none. */
@@ -12,7 +12,10 @@ export const guideAddress = chosen("guide") ?? null
 
 const isReadOnly = chosen("read-only") === "yes"
 
-/** Whether this page may change something. Where it may not, whatever acts is not drawn, and no such request is sent (`api/http.ts`). */
+/**
+ * Whether this page may change something. If it may not, controls that change something are not drawn, and no such request is sent
+ * (`api/http.ts`).
+ */
 export const mayAct = (): boolean => !isReadOnly
 
 /** The names of the rooms; null: all. */

@@ -4,7 +4,7 @@ import type { AttemptResult } from "../wire.ts"
 export interface Cell {
   readonly attempts: ReadonlyArray<AttemptResult>
   readonly passed: number
-  /** The mean of all scores; null: there are none. */
+  /** The mean of all scores. Null: there are no scores. */
   readonly score: number | null
   readonly costUsd: number | null
   /** The mean time. */
@@ -14,7 +14,7 @@ export interface Cell {
 export interface MatrixRow {
   readonly caseId: string
   readonly name: string
-  /** By the names of the variants. */
+  /** The cells by the names of the variants. */
   readonly cells: ReadonlyMap<string, Cell>
   /** The share of all attempts that passed. */
   readonly share: number

@@ -4,12 +4,12 @@ import type { JsonRecord, Json, Model } from "../wire.ts"
 interface OptionField {
   readonly name: string
   readonly label: string
-  /** Of a number: its steps, and its ends. */
+  /** The step and the bounds of a number. */
   readonly number?: { readonly step: string; readonly min?: string; readonly max?: string }
-  /** What may be chosen, with its words. */
+  /** The values that may be chosen, each with its words. */
   readonly choices?: Readonly<Record<string, string>>
   readonly hint?: string
-  /** It has a line of the form for itself. */
+  /** The field has a line of the form for itself. */
   readonly isWide?: boolean
 }
 
@@ -53,7 +53,7 @@ const readOption = ({ choices, name, number }: OptionField, text: string): Json 
   return modes.includes(text) ? text : { name: text }
 }
 
-/** What is filled in; null: nothing. */
+/** The options that are filled in. Null: none is. */
 export const readOptions = (texts: OptionTexts): JsonRecord | null => {
   const given = optionFields.flatMap((field) => {
     const text = texts[field.name]?.trim() ?? ""

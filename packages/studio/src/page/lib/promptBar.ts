@@ -1,4 +1,4 @@
-/** The window of a model call as one bar, and what is new in a call against the one before. Pure. */
+/** The window of a model call as one bar, and the messages that are new since the call before. Pure. */
 import type { RunInspection } from "../wire.ts"
 
 export type Prompt = RunInspection["prompts"][number]
@@ -11,7 +11,7 @@ export interface Segment {
   readonly share: number
 }
 
-/** The parts, the room kept for the answer, and what is free. Without a known window, the parts are the whole. */
+/** The parts, the room kept for the answer, and the free room. If the window is unknown, the parts alone fill the bar. */
 export const makeSegments = ({ parts }: Prompt, limit: number | null, reserved: number): ReadonlyArray<Segment> => {
   const used = parts.filter(({ estimated_tokens }) => estimated_tokens > 0)
   const sum = used.reduce((total, { estimated_tokens }) => total + estimated_tokens, 0)
@@ -27,7 +27,7 @@ export const makeSegments = ({ parts }: Prompt, limit: number | null, reserved: 
   ]
 }
 
-/** Whether each message of a part is new against the call before. */
+/** Whether each message of a part is new since the call before. */
 export const newMessages = (part: PromptPart, before: Prompt | undefined): ReadonlyArray<boolean> => {
   const known = new Set(
     before?.parts.find((each) => each.part === part.part)?.messages.map(({ role, text }) => `${role} ${text}`)

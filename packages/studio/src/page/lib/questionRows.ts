@@ -1,14 +1,14 @@
-/** Typed questions as rows of a form, and as the wire asks them. Pure. */
+/** Typed questions as rows of a form, and in the form of the wire. Pure. */
 import type { Json, JsonRecord } from "../wire.ts"
 
 export interface QuestionRow {
   readonly name: string
   readonly type: "noul" | "choice" | "score"
-  /** What is asked. */
+  /** The question in words. */
   readonly instructions: string
   /**
-   * One on each line. Of a choice its options, each with its description behind a colon; of a scale its levels, the low end first; of a yes or
-   * no what either means, the yes first, or nothing.
+   * The criteria, one on each line. A choice has its options, each with a description behind a colon. A scale has its levels, the lowest
+   * first. A yes or no has the meanings of both, the yes first, or nothing.
    */
   readonly criteria: string
 }
@@ -31,7 +31,7 @@ const wireQuestion = ({ criteria, instructions, type }: QuestionRow): JsonRecord
   if (type === "score") return { type, instructions, criteria: lines }
   if (type === "choice") {
     const options = lines.map(option)
-    // A name that is a whole number loses its place in an object.
+    // In an object, a name that is a whole number would lose its position.
     return { type, instructions, criteria: Object.fromEntries(options), order: options.map(([name]) => name) }
   }
   const [yes, no] = lines
@@ -52,7 +52,7 @@ const problemIn = (row: QuestionRow, rows: ReadonlyArray<QuestionRow>): string |
   return null
 }
 
-/** The questions as they are sent. Throws an error with a sentence for the first row that cannot be. */
+/** The questions as they are sent. Throws an error with a sentence for the first row that cannot be sent. */
 export const toQuestions = (rows: ReadonlyArray<QuestionRow>): JsonRecord => {
   if (rows.length === 0) throw new Error("There is no question. Add one under “Options”.")
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** Questions that a tool asks in the middle of its call: what a person fills in first. */
+/** Questions that a tool asks in the middle of its call: the initial text of the answer. */
 import { isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
 import { prettyJson } from "./format.ts"
 

@@ -2,7 +2,7 @@
 import { afterEvent, type Answer, emptyAnswer } from "./answer.ts"
 import type { RunStep, StreamEvent } from "../wire.ts"
 
-/** What stood on the screen: the message, and an answer for each leg. */
+/** The content of the screen: the message, and an answer for each leg. */
 export interface Moment {
   readonly question: string | null
   readonly answers: ReadonlyArray<Answer>
@@ -38,8 +38,8 @@ const indexes = (steps: ReadonlyArray<RunStep>, kind: RunStep["kind"]): Readonly
   steps.flatMap((step, index) => (step.kind === kind ? [index] : []))
 
 /**
- * The number of the step of each event. Events have no times in the log, and steps no events: what a model writes after its calls are ready
- * belongs to the next model call.
+ * The number of the step of each event. The log has no times of events, and steps do not name their events. So text that a model writes
+ * after its calls are ready counts for the next model call.
  */
 export const eventSteps = (
   events: ReadonlyArray<StreamEvent>,

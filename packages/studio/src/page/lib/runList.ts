@@ -1,4 +1,4 @@
-/** A list of runs: what its filters let through, its sums, and its days. Pure. */
+/** A list of runs: its filters, its sums, and its days. Pure. */
 import type { RunSummary } from "../wire.ts"
 
 export type RunStatus = RunSummary["status"]
@@ -28,7 +28,7 @@ const isStatus = (text: string): text is RunStatus => Object.hasOwn(statusWords,
 
 const periods: ReadonlyArray<Period> = ["day", "week", "month", "all"]
 
-/** The filters as one segment of an address; empty: those that everybody begins with. */
+/** The filters as one segment of an address. Empty: the initial filters. */
 export const writeFilters = ({ assistant, period, status, words }: RunFilters): string => {
   const fields = { status, assistant, period: period === noFilters.period ? "" : period, words }
   return new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== "")).toString()
@@ -49,7 +49,7 @@ const lengths: Readonly<Record<Period, number | null>> = { day: 1, week: 7, mont
 
 const midnight = (time: number): number => new Date(time).setHours(0, 0, 0, 0)
 
-/** The begin of a period: the midnight that opens its first day. Null: it has none. */
+/** The midnight with which the first day of a period begins. Null: the period has no beginning. */
 export const periodStart = (period: Period, now: number): number | null => {
   const days = lengths[period]
   if (days === null) return null
@@ -73,7 +73,7 @@ export const isShown = (run: RunSummary, { assistant, period, status, words }: R
 const newestFirst = (a: RunSummary, b: RunSummary): number =>
   b.created_at === a.created_at ? (b.run_id < a.run_id ? -1 : 1) : b.created_at < a.created_at ? -1 : 1
 
-/** The list with these runs as they are now. */
+/** The list with these runs replaced by their present records. */
 export const withRuns = (
   list: ReadonlyArray<RunSummary>,
   changed: ReadonlyArray<RunSummary>
@@ -88,11 +88,11 @@ export interface Sums {
   readonly failed: number
   readonly tokens: number
   readonly costUsd: number
-  /** Runs whose cost is not known. */
+  /** The number of runs whose cost is not known. */
   readonly unpriced: number
 }
 
-/** A parent's tokens and cost include those of its helpers, so that children are not added again. */
+/** Sums over runs. A parent's tokens and cost include those of its helpers, so children are not added. */
 export const sumRuns = (runs: ReadonlyArray<RunSummary>): Sums => {
   const whole = runs.filter(({ parent_run_id }) => parent_run_id === null)
   return {
@@ -105,7 +105,7 @@ export const sumRuns = (runs: ReadonlyArray<RunSummary>): Sums => {
 }
 
 export interface Day {
-  /** The midnight that opens it. */
+  /** The midnight with which the day begins. */
   readonly begin: number
   readonly runs: number
   readonly failed: number

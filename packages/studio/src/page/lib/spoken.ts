@@ -1,14 +1,14 @@
-/** A spoken turn out of its stored messages: a voice session is no run, so nothing else is kept of it. Pure. */
+/** A spoken turn, made from its stored messages: a voice session is no run, so nothing else is stored. Pure. */
 import { type Answer, type Call, storedAnswer } from "./answer.ts"
 import { isRecord, type StoredMessage } from "../wire.ts"
 import type { FilmStep } from "./waterfall.ts"
 
 export interface SpokenTurn {
   readonly threadId: string
-  /** Its id in addresses. */
+  /** The id of the turn in addresses. */
   readonly runId: string
   readonly answer: Answer
-  /** What was called since the user's words. Calls that the answer waited for are stored as a message before it. */
+  /** The calls since the user's words. Calls for which the answer waited are stored as a message before it. */
   readonly calls: ReadonlyArray<Call>
   /** The user's words; null: the assistant spoke first. */
   readonly heard: string | null
@@ -21,7 +21,7 @@ export interface SpokenTurn {
   readonly firstSound: number | null
 }
 
-/** Null: there is no such answer. */
+/** Null: the thread has no such answer. */
 export const spokenTurn = (
   threadId: string,
   messages: ReadonlyArray<StoredMessage>,

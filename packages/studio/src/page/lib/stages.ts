@@ -1,18 +1,18 @@
-/** How far the reading of a document is: its stages, and the share of the last one. Pure. */
+/** The progress of reading a document: its stages, and the share of the last one. Pure. */
 import type { DocumentRead } from "../wire.ts"
 
 export type Stage = "received" | "text" | "vectors" | "done"
 
 export interface Progress {
   readonly stage: Stage
-  /** Of the whole, from 0 to 1. */
+  /** The share of the whole, from 0 to 1. */
   readonly share: number
 }
 
-/** Reading the text is taken for a third of the work. */
+/** Reading the text counts as a third of the work. */
 const textShare = 1 / 3
 
-/** The server tells the stage in its sentence, and the pieces when the text is read. */
+/** Reads the stage from the server's sentence, and the number of pieces when the text has been read. */
 export const readingProgress = ({
   chunk_count = 0,
   status,

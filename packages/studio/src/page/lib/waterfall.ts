@@ -6,7 +6,7 @@ export type FilmStep = Omit<RunStep, "kind"> & { readonly kind: RunStep["kind"] 
 
 export interface Bar {
   readonly step: FilmStep
-  /** From the beginning of the turn; null: not known. */
+  /** Milliseconds from the beginning of the turn. Null: not known. */
   readonly start: number | null
   readonly length: number | null
   /** Share of the whole turn, 0 to 1. */
@@ -75,7 +75,7 @@ export const makeLanes = (bars: ReadonlyArray<Bar>): ReadonlyArray<LaneBars> =>
     return own.length === 0 ? [] : [{ lane, bars: own }]
   })
 
-/** Where a time stands on the scale of the bars, 0 to 1; null: outside of it. */
+/** The position of a time on the scale of the bars, 0 to 1. Null: outside of it. */
 export const shareAt = (steps: ReadonlyArray<FilmStep>, total: number, time: string | null): number | null => {
   const times = steps.flatMap(({ started_at }) => (started_at === null ? [] : [Date.parse(started_at)]))
   if (time === null || times.length === 0) return null
@@ -84,8 +84,8 @@ export const shareAt = (steps: ReadonlyArray<FilmStep>, total: number, time: str
 }
 
 /**
- * What the provider refused in this call of the model. A failure is noted a moment after its call has ended, and belongs to the last call that
- * had begun.
+ * The provider's refusals in this call of the model. A failure is noted a moment after its call has ended, and belongs to the last call
+ * that had begun.
  */
 export const stepFailures = (
   { failures, steps }: Pick<RunInspection, "failures" | "steps">,

@@ -1,4 +1,4 @@
-/** What changed between two texts, word by word. Pure. */
+/** The differences between two texts, word by word. Pure. */
 export interface Change {
   readonly kind: "same" | "added" | "removed"
   readonly text: string
@@ -45,7 +45,7 @@ const middle = (before: ReadonlyArray<string>, after: ReadonlyArray<string>): Re
   return changes
 }
 
-/** Neighbours of one kind as one; what was removed stands before what came in its place. */
+/** Joins neighbours of one kind. Removed words come before the words that replace them. */
 const joined = (changes: ReadonlyArray<Change>): ReadonlyArray<Change> => {
   const found: Array<Change> = []
   let [removed, added] = ["", ""]

@@ -10,11 +10,11 @@ import { Icon, type IconName } from "./Icon.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
 export interface AnswerActions {
-  /** Shows the details of the answer's turn. Absent: there are none. */
+  /** Shows the details of the answer's turn. Absent: the turn has no details. */
   readonly onInspect?: (turnId: string) => void
   readonly onShare?: (runId: string) => void
   readonly onHear?: (documentId: string) => void
-  /** Asks for another answer; an empty model is that of the first time. */
+  /** Asks for another answer. An empty model stands for the one that answered first. */
   readonly onAgain?: (messageId: string, model: string) => void
   readonly onFork?: (messageId: string) => void
   readonly onRewind?: (messageId: string) => void
@@ -27,7 +27,7 @@ export interface AnswerItemProps {
   readonly name: string
   readonly threadId: string | null
   readonly actions: AnswerActions
-  /** What the answer's run took and cost, where that is known. */
+  /** The time and the cost of the answer's run, if they are known. */
   readonly facts?: RunSummary | undefined
   readonly isLast?: boolean
 }
@@ -78,7 +78,7 @@ const Media = lazy(async () => (await import("./Media.ts")).Media)
 const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
-/** The words as they are, until the parser is there. */
+/** The plain text, until the parser is loaded. */
 const Markdown = lazy<{ readonly text: string }>(
   async () => (await import("./Markdown.ts")).Markdown,
   ({ text }) => (text === "" ? null : html`<p class="plain">${text.trim()}</p>`)
@@ -129,7 +129,7 @@ const Ending = ({ answer, threadId }: { readonly answer: Answer; readonly thread
     case "cancelled":
       return html`<p class="mark">Cancelled.</p>`
     case "waiting":
-      // Who may act has the form below.
+      // A user who may act has the form below instead.
       return mayAct() ? null : html`<p class="mark">It waits for a person.</p>`
     default:
       return null

@@ -33,7 +33,7 @@ export const App = (): View => {
       }
       if (event.key !== "Escape" || event.defaultPrevented || isSomethingOpen()) return
       if (isListShown.value) isListShown.value = false
-      // A run that waits for results is cancelled by its button alone: they may be half typed.
+      // A run that waits for results is cancelled only by its button, because results may be half typed.
       else if (conversation.isRunning.value && mayAct()) act(() => conversation.cancel())()
     }
     addEventListener("keydown", onKey)

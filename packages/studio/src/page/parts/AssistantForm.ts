@@ -48,7 +48,7 @@ const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View => {
       name: text("name"),
       system_prompt: text("instructions"),
       tools,
-      // An empty name removes the one that the assistant has.
+      // An empty name removes the assistant's model.
       model_name: model_name ?? "",
       llm_provider: llm_provider ?? ""
     }

@@ -1,4 +1,6 @@
-/** How far typed answers can be believed: each question with how often it was right, and what came true of what was said to be probable. */
+/**
+ * The reliability of typed answers: for each question, how often its answer was right, and how often answers of each probability came true.
+ */
 import { percent, plural } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"

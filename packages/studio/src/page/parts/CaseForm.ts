@@ -1,4 +1,4 @@
-/** One case, opened: its name, its tags and what is expected can be changed; it is copied as a test, or deleted. */
+/** One case. Its name, its tags and its expectations can be changed; the case can be copied as a test, or deleted. */
 import { expectationFields, kinds, toExpectation } from "../lib/expectations.ts"
 import { textIn } from "../lib/forms.ts"
 import { readForm } from "../lib/schema.ts"
@@ -16,7 +16,7 @@ import { SchemaFields } from "./SchemaForm.ts"
 export interface ExpectationDraft {
   readonly key: number
   readonly expectation: Expectation
-  /** What was typed, by the names of the fields. */
+  /** The typed texts, by the names of the fields. */
   readonly texts: Readonly<Record<string, string>>
 }
 

@@ -1,4 +1,4 @@
-/** The cases: a line each, with its tags, where it comes from and what is expected; one of them opened, changed, copied or deleted. */
+/** The cases, one line each, with tags, origin and expectations. One of them can be opened, changed, copied or deleted. */
 import { expectationWords } from "../lib/expectations.ts"
 import { textIn } from "../lib/forms.ts"
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
@@ -12,7 +12,7 @@ import { CaseForm } from "./CaseForm.ts"
 import { Icon } from "./Icon.ts"
 
 interface CasesPaneProps {
-  /** The case that is open, and the tag that is looked for. */
+  /** The case that is open, and the tag by which the list is filtered. */
   readonly path: ReadonlyArray<string>
 }
 

@@ -111,7 +111,7 @@ interface ChipsProps {
   readonly onOpen: () => void
 }
 
-/** What was chosen for this thread. A chip opens the options, its cross puts it back. */
+/** The options that were chosen for this thread. A chip opens the options, and its cross resets its option. */
 const Chips = ({ active, onOpen }: ChipsProps): View =>
   html`<ul class="option-chips" aria-label="Options of this thread">
     ${active.map(

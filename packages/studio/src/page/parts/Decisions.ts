@@ -1,6 +1,7 @@
 /**
- * The calls of a run that wait for a person, in the conversation and in the inbox: those that need an approval, with arguments that can be
- * changed, those that ask a person in their middle, and those whose result the person writes. Who shows them sends what was decided.
+ * The calls of a run that wait for a person, in the conversation and in the inbox. There are three kinds: calls that need an approval, with
+ * arguments that can be changed; calls that ask a question in their middle; and calls whose result the person writes. The part that shows
+ * them sends the decisions.
  */
 import { plural } from "../lib/format.ts"
 import { textToDecide } from "../lib/questions.ts"
@@ -122,7 +123,7 @@ const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
   </form>`
 }
 
-/** What the model wants to call it with. */
+/** The arguments with which the model wants to call the tool. */
 export const Given = ({ name, text }: { readonly name: string; readonly text: string }): View =>
   ["", "{}"].includes(text.trim())
     ? html`<p class="hint">Without arguments.</p>`

@@ -28,7 +28,7 @@ const readChunks = async (documentId: string): Promise<ReadonlyArray<Chunk>> => 
   return found
 }
 
-/** What is marked; an empty text: all pieces are shown, and none is marked. */
+/** The text that is marked. Empty: all pieces are shown, and none is marked. */
 type Marked = Pick<Excerpt, "document_id" | "filename" | "page" | "text">
 
 const openFile = async ({ document_id, page }: Marked): Promise<void> => {

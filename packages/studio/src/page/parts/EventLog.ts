@@ -1,4 +1,4 @@
-/** The events of a run as they came over the wire. Consecutive text deltas share one line that can be opened. */
+/** The events of a run as they arrived over the wire. Consecutive text deltas share one line that can be opened. */
 import type { InspectedTurn } from "../state/inspector.ts"
 import type { LoggedEvent } from "../state/log.ts"
 import { duration, plural } from "../lib/format.ts"

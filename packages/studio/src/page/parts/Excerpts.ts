@@ -13,7 +13,7 @@ const sourceText = ({ filename, page }: Excerpt): string => (page === null ? fil
 /** The excerpts of the answer that is drawn. */
 export const Given = createContext<ReadonlyArray<Excerpt>>([])
 
-/** What a model writes behind a statement: the number of an excerpt, or its own text where the answer was given no such excerpt. */
+/** A citation in the text: the number of an excerpt, or the marker as it was written, if the answer was given no such excerpt. */
 export const Marker = ({ index, raw }: { readonly index: number; readonly raw: string }): View => {
   const excerpt = useContext(Given).find((each) => each.index === index)
   if (excerpt === undefined) return raw
@@ -40,7 +40,7 @@ export const Excerpts = ({ excerpts }: { readonly excerpts: ReadonlyArray<Excerp
     )}
   </ol>`
 
-/** One for the whole page. */
+/** The excerpt that is open, one for the whole page. */
 export const OpenedExcerpt = (): View =>
   opened.value === null
     ? null

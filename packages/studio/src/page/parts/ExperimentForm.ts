@@ -1,4 +1,4 @@
-/** A new experiment: which cases, by which variants, how often, and for how much. */
+/** The form of a new experiment: its cases, its variants, the number of attempts, and the most that it may cost. */
 import { textIn } from "../lib/forms.ts"
 import { plural } from "../lib/format.ts"
 import { go, href } from "../state/address.ts"
@@ -19,7 +19,7 @@ interface Draft {
   readonly model: string
   readonly temperature: string
   readonly instructions: string
-  /** The most excerpts of documents; 0: none are looked for. */
+  /** The most excerpts of documents. 0: documents are not searched. */
   readonly excerpts: string
 }
 
@@ -121,7 +121,7 @@ interface VariantFieldsProps {
   readonly number: number
   readonly draft: Draft
   readonly onChange: (patch: Partial<Draft>) => void
-  /** Null: it is the only one. */
+  /** Null if this is the only variant, which cannot be removed. */
   readonly onRemove: (() => void) | null
 }
 

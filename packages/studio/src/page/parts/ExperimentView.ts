@@ -23,7 +23,7 @@ interface ExperimentViewProps {
 }
 
 export const ExperimentView = ({ id, path: [open = "-", before, after] }: ExperimentViewProps): View => {
-  /** Rises when the experiment goes on, so that it is followed again. */
+  /** Increases when the experiment is continued, so that it is followed again. */
   const [times, follow] = useState(0)
   useEffect(() => {
     const stop = new AbortController()
@@ -107,7 +107,7 @@ const Head = ({ experiment, onResume }: HeadProps): View => {
 
 const range = ({ high, low }: Interval, write: (value: number) => string): string => `${write(low)} to ${write(high)}`
 
-/** The share that passed, with the interval in which it lies by 95 %. */
+/** The share that passed, with its 95 % interval. */
 const Variants = ({
   names,
   summaries
@@ -147,7 +147,7 @@ interface Pair {
 
 interface ComparedProps {
   readonly id: string
-  /** The attempts with a result: with more of them, the comparison is another one. */
+  /** The number of attempts with a result. When it changes, the comparison is read again. */
   readonly done: number
   readonly names: ReadonlyArray<string>
   readonly pair: Pair
@@ -211,7 +211,7 @@ const VariantChoice = ({ label, names, onChange, value }: VariantChoiceProps): V
     </select>
   </label>`
 
-/** Lines that are drawn at once; more on demand. */
+/** The number of lines that are drawn at once; more are drawn on demand. */
 const pageSize = 100
 
 interface MatrixProps {

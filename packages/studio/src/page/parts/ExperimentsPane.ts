@@ -1,4 +1,4 @@
-/** All experiments: state, how far each is, what it cost. A line opens one. */
+/** All experiments, with state, progress and cost. A line opens one. */
 import { count, money, plural, shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"

@@ -1,4 +1,4 @@
-/** What users thought of answers, newest first. Each leads to its turn, from which a case is made. */
+/** The feedback of users on answers, newest first. Each entry leads to its turn, from which a case can be made. */
 import { shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"

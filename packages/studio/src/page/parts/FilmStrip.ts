@@ -7,7 +7,7 @@ import { html, useMemo, useRef, type View } from "../view.ts"
 
 export interface FilmStripProps {
   readonly bars: ReadonlyArray<Bar>
-  /** Where each event of the log stands, 0 to 1. */
+  /** The position of each event of the log, 0 to 1. */
   readonly shares: ReadonlyArray<number>
   readonly chosen: number | null
   readonly head: number | null
@@ -25,10 +25,10 @@ const nearest = (shares: ReadonlyArray<number>, share: number): number => {
   return best
 }
 
-/** A pointer that has moved so far since it was pressed is dragged; one that has not is a click. */
+/** In pixels. A pressed pointer that has moved this far drags the head; any other press is a click. */
 const slop = 4
 
-/** Where the pointer was pressed, and on which step. */
+/** The position at which the pointer was pressed, and the step there. */
 interface Press {
   readonly x: number
   readonly step: number | null
@@ -46,7 +46,7 @@ export const FilmStrip = ({ bars, chosen, firstToken, head, onChoose, onSeek, sh
   const strip = useRef<HTMLDivElement>(null)
   /** Null: nothing is pressed, or the press has become a drag. */
   const press = useRef<Press | null>(null)
-  // The lanes are the same while a head moves over them.
+  // The lanes do not change while the head moves over them.
   const lanes = useMemo(
     () =>
       makeLanes(bars).map(
@@ -82,7 +82,7 @@ export const FilmStrip = ({ bars, chosen, firstToken, head, onChoose, onSeek, sh
     press.current = null
     seek(event)
   }
-  /** A step is chosen by a click. */
+  /** Chooses the step that was clicked. */
   const end = () => {
     const step = press.current?.step ?? null
     press.current = null

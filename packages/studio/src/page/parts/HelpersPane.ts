@@ -87,13 +87,13 @@ const Colleagues = ({ assistant, kind, onSave }: ColleaguesProps): View => {
 }
 
 interface NewColleagueProps {
-  /** What is added, in words. */
+  /** The addition in words. */
   readonly one: string
   readonly others: ReadonlyArray<Assistant>
   readonly onAdd: (added: Colleague) => void
 }
 
-/** A tool's name from an assistant's. */
+/** The name of a tool, made from the assistant's name. */
 const toolName = (name: string): string =>
   name
     .toLowerCase()

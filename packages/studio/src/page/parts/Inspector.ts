@@ -19,7 +19,7 @@ const allTabs: ReadonlyArray<Tab> = ["turn", "prompt", "log"]
 
 export const Inspector = (): View => {
   const bar = useRef<HTMLDivElement>(null)
-  // Prompts and logs are kept of runs alone.
+  // Only runs have stored prompts and logs.
   const turn = inspector.inspected.value
   const tabs = turn !== null && "stages" in turn ? allTabs.slice(0, 1) : allTabs
   const current = tabs.includes(inspector.tab.value) ? inspector.tab.value : "turn"

@@ -1,4 +1,4 @@
-/** Keeps a stored turn as a case: a name, tags, and what is expected of the answer. */
+/** Keeps a stored turn as a case, with a name, tags and expectations. */
 import { textIn } from "../lib/forms.ts"
 import { href } from "../state/address.ts"
 import { type Kept, kept } from "../state/dialogs.ts"
@@ -10,7 +10,7 @@ import { draftExpectation, ExpectationsEditor, readExpectations } from "./CaseFo
 import { CodeBlock } from "./CodeBlock.ts"
 import { Dialog } from "./Dialog.ts"
 
-/** Most often a text was missing, or was there and should not have been. */
+/** The expectation that the form begins with. Most often a text was missing, or was there and should not have been. */
 const first: Expectation = { kind: "contains" }
 
 export const KeepAsTest = ({ turn }: { readonly turn: Kept }): View => {

@@ -1,4 +1,6 @@
-/** The keys of the owner that the server keeps: what each may do, how long, and which one this page uses. A key is revoked here, not made. */
+/**
+ * The owner's keys on the server: the rights and the expiry of each, and which one this page uses. Keys can be revoked here, but not made.
+ */
 import { call, json } from "../api/http.ts"
 import { wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
@@ -24,7 +26,7 @@ interface KeyPage {
 
 const may = { read: "may read", write: "may read and write", admin: "may do everything" }
 
-/** The page of keys behind those that are shown. */
+/** The cursor of the next page of keys. */
 const readKeys = (cursor: string | null): Promise<KeyPage> =>
   json<KeyPage>(`/owners/me/keys?limit=50${cursor === null ? "" : `&cursor=${cursor}`}`)
 

@@ -1,4 +1,4 @@
-/** What an assistant has and knows, a pane each: settings with versions, documents, memories, schedules, helpers; and what its owner has. */
+/** Panes for the records of an assistant (settings with versions, documents, memories, schedules, helpers), and for those of its owner. */
 import { mayAct } from "../lib/host.ts"
 import { href, useTitle } from "../state/address.ts"
 import { assistant as current, assistants, can } from "../state/studio.ts"
@@ -18,7 +18,7 @@ interface Pane {
   readonly name: string
   readonly word: string
   readonly isShown?: () => boolean
-  /** Absent: the pane is the owner's, whatever the assistant. */
+  /** Absent: the pane shows records of the owner, for any assistant. */
   readonly ofAssistant?: (props: { readonly assistant: Assistant }) => View
   readonly ofOwner?: () => View
 }
@@ -77,7 +77,7 @@ const PaneView = ({
   return html`<${pane?.ofAssistant ?? SettingsPane} assistant=${assistant} />`
 }
 
-/** A link that is followed, so that Back leads to the assistant before. */
+/** Another assistant is opened by a link, so that Back leads to the earlier one. */
 const AssistantChooser = ({ chosen, pane }: { readonly chosen: string; readonly pane: string }): View =>
   html`<label class="chooser">
     Assistant

@@ -27,7 +27,7 @@ import { Icon, IconButton } from "./Icon.ts"
 
 const has = (text: string, search: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase())
 
-/** What an empty list says: how it is filled, to a user who may. */
+/** The text of an empty list. It says how to fill the list, if the user may do so. */
 const noneYet = (how: string): string => (mayAct() ? how : "There is none yet.")
 
 export const Lists = (): View => html`<${AssistantList} /><${ThreadList} />`
@@ -101,7 +101,7 @@ const ThreadList = (): View => {
 
 const stateWords = { running: "is answered", waiting: "waits for you" } as const
 
-/** What the open thread does is known without a question to the server. */
+/** The state of the open thread is known without a request to the server. */
 const openState = (): keyof typeof stateWords | null => {
   if (conversation.isRunning.value) return "running"
   return conversation.waiting.value === null ? null : "waiting"

@@ -56,7 +56,7 @@ export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): 
   </section>`
 }
 
-/** The newest first, by the days on which they were last said or changed. */
+/** The memories by the day on which they were last said or changed, newest first. */
 const days = (memories: ReadonlyArray<Memory>): ReadonlyArray<readonly [string, ReadonlyArray<Memory>]> => {
   const newest = memories.toSorted((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
   return [...Map.groupBy(newest, ({ updated_at }) => dayName(updated_at))]

@@ -1,4 +1,4 @@
-/** The turns that were scored when they had ended: by version of the assistant, by day, and the judges that scored them. */
+/** Scores of live turns, by version of the assistant and by day, and the judges that gave them. */
 import { expectationWords } from "../lib/expectations.ts"
 import { count, duration, money, percent } from "../lib/format.ts"
 import { assistants, tell } from "../state/studio.ts"

@@ -5,7 +5,7 @@ import { classes, html, type View } from "../view.ts"
 interface OptionFieldsProps {
   readonly texts: OptionTexts
   readonly onChange: (texts: OptionTexts) => void
-  /** What an empty field means. */
+  /** The text that an empty field shows. */
   readonly empty?: string
   readonly isFixed?: boolean
 }

@@ -1,4 +1,4 @@
-/** What turned out to be true of a typed answer, told by a person: from it, calibration is made. For answers in Talk, and for those of judges. */
+/** A person tells the true answer to a typed question, from which calibration is computed. For answers in Talk, and for those of judges. */
 import { mayAct } from "../lib/host.ts"
 import type { Truth } from "../state/outcomes.ts"
 import { act } from "../state/studio.ts"
@@ -6,16 +6,16 @@ import { html, useState, type View } from "../view.ts"
 import type { TypedAnswer } from "../wire.ts"
 
 interface OutcomeProps {
-  /** What it is about, for a screen reader. */
+  /** The subject of the outcome, for screen readers. */
   readonly name: string
   readonly answer: TypedAnswer
-  /** What was told before; null: nothing. */
+  /** The outcome that was told before. Null: none was. */
   readonly told: Truth | null
   readonly onTell: (truth: Truth) => Promise<unknown>
 }
 
 export const Outcome = ({ answer, name, onTell, told: before }: OutcomeProps): View => {
-  /** What was told here. */
+  /** The outcome that was told here. */
   const [now, setNow] = useState<Truth | null>(null)
   const told = now ?? before
   const tell = async (truth: Truth) => {

@@ -87,7 +87,7 @@ export const Room = ({ path }: RoomProps): View => {
   </div>`
 }
 
-/** What is wrong with the tools; null: nothing. */
+/** The problem with the tools. Null: there is none. */
 const findToolsProblem = (): string | null => {
   try {
     readTools(playground.tools.value)
@@ -149,7 +149,7 @@ const Lines = (): View => {
 interface ColumnViewProps {
   readonly column: Column
   readonly number: number
-  /** The column with which the answer is compared; undefined: it is shown as it is. */
+  /** The column with which the answer is compared. Undefined: the answer is shown without a comparison. */
   readonly first: Column | undefined
 }
 
@@ -193,7 +193,7 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
   </section>`
 }
 
-/** Thinking is asked for with a message, and is no option of an assistant: a version does not keep it. */
+/** Thinking is an option of a message and not of an assistant, so a version does not store it. */
 const Effort = ({ column }: { readonly column: Column }): View => {
   const efforts = playground.columnEfforts(column)
   if (efforts.length === 0) return null

@@ -1,4 +1,4 @@
-/** Typed questions, a row each: name, kind, what is asked, and the answers there may be. */
+/** Typed questions, a row each: name, kind, question, and possible answers. */
 import type { QuestionRow } from "../lib/questionRows.ts"
 import { html, type View } from "../view.ts"
 import { Icon, IconButton } from "./Icon.ts"

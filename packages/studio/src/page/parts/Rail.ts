@@ -1,4 +1,4 @@
-/** The rail: the rooms, the search, and at its end the server's state, the colours and what belongs to the user. */
+/** The rail: the rooms, the search, and at its end the state of the server, the colours and the user's own actions. */
 import { isServerUp } from "../api/http.ts"
 import { brandMark, brandName, guideAddress } from "../lib/host.ts"
 import { hasRoom, rooms } from "./rooms.ts"
@@ -11,7 +11,7 @@ import { Icon, type IconName } from "./Icon.ts"
 
 const openShared = async (): Promise<void> => (await import("../state/shared.ts")).openShared()
 
-/** The room's own address; that of Talk leads back to the open thread. */
+/** The address of a room. The address of Talk leads back to the open thread. */
 const roomAddress = (name: string): string => {
   const threadId = conversation.threadId.value
   return name === "talk" && threadId !== null ? href(name, threadId) : href(name)

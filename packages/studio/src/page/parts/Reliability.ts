@@ -1,4 +1,4 @@
-/** What was said to be probable, and what came true: a table with the interval of each share; and the judges that it is known of. */
+/** How often answers of each probability came true, as a table with the interval of each share, and the judges for which this is known. */
 import { percent, plural } from "../lib/format.ts"
 import { html, type View } from "../view.ts"
 import type { Calibration, Judge } from "../wire.ts"
@@ -38,7 +38,7 @@ export const Reliability = ({
     <p class="detail">Error of calibration ${percent(calibration_error)}, Brier score ${brier_score.toFixed(3)}</p>`
 }
 
-/** How far each judge can be believed. */
+/** The reliability of each judge. */
 export const Judges = ({ judges }: { readonly judges: ReadonlyArray<Judge> }): View => {
   if (judges.length === 0) return null
   return html`<section class="pane" aria-label="Judges">

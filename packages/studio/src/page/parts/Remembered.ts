@@ -1,4 +1,4 @@
-/** What a turn recalled from memory, what it learned, and which excerpts of documents it used. */
+/** The memories that a turn recalled and learned, and the excerpts of documents that it used. */
 import type { InspectedTurn } from "../state/inspector.ts"
 import { learned } from "../state/memories.ts"
 import { html, useEffect, useState, type View } from "../view.ts"

@@ -1,4 +1,6 @@
-/** All runs, live: what waits for a person first, then sums, a histogram by day, and one line a run. A line opens the inspector. */
+/**
+ * All runs, live: first those that wait for a person, then sums, a histogram by day, and one line for each run. A line opens the inspector.
+ */
 import { json } from "../api/http.ts"
 import { count, duration, money, plural, shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
@@ -40,7 +42,7 @@ const address = (run: RunSummary | null, filters: RunFilters): ReadonlyArray<str
 const titles = computed(() => new Map(threads.value.map((thread) => [thread.thread_id, threadTitle(thread)])))
 const names = computed(() => new Map(assistants.value?.map((each) => [each.assistant_id, each.name])))
 
-/** Lines that are drawn at once; more on demand. */
+/** The number of lines that are drawn at once; more are drawn on demand. */
 const pageSize = 100
 
 export const Room = ({ path }: RoomProps): View => {
@@ -80,7 +82,7 @@ export const Room = ({ path }: RoomProps): View => {
 
 const asked = new Set<string>()
 
-/** The thread of another client, which began after the threads were read. */
+/** Reads the thread of another client that began after the threads were read. */
 const readThread = (threadId: string): void => {
   if (titles.value.has(threadId) || asked.has(threadId)) return
   asked.add(threadId)
@@ -92,7 +94,7 @@ const readThread = (threadId: string): void => {
   )
 }
 
-/** The address opens the inspector, and the closed inspector leaves the address. */
+/** The address opens the inspector. Closing the inspector removes the run from the address. */
 const useInspector = (runId: string, threadId: string, filters: RunFilters): void => {
   const wasOpen = useRef(false)
   useEffect(() => {
@@ -105,7 +107,7 @@ const useInspector = (runId: string, threadId: string, filters: RunFilters): voi
   }, [isOpen])
 }
 
-/** Runs that wait and are shown at once; the others on demand, so that the list of all runs is not pushed away. */
+/** The number of waiting runs that are shown at once. More are shown on demand, so that the list of all runs stays in view. */
 const firstWaiting = 2
 
 const Waiting = (): View => {
@@ -261,7 +263,7 @@ const isOpenRun = ({ status }: RunSummary): boolean => ["QUEUED", "IN_PROGRESS",
 
 const RunRow = ({ filters, isCurrent, run }: RowProps): View => {
   const name = titles.value.get(run.thread_id) ?? "Untitled thread"
-  // Only the time of a run at work moves with the clock.
+  // Only the time of a run in progress changes with the clock.
   const total = totalTime(run, run.status === "IN_PROGRESS" ? runs.now.value : 0)
   const first = firstToken(run)
   const problem = run.fault?.message

@@ -1,4 +1,4 @@
-/** The schedules of an assistant: made, paused, run now, deleted; each with its next times and what its last time did. */
+/** The schedules of an assistant, each with its next times and its last run. They can be made, paused, run now and deleted. */
 import { textIn } from "../lib/forms.ts"
 import { shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
@@ -99,7 +99,7 @@ const ScheduleForm = ({
   </form>`
 }
 
-/** In the time zone of the schedule, whatever that of the reader is. */
+/** Times in the time zone of the schedule, not in that of the reader. */
 const localTime = (time: string, timeZone: string): string =>
   new Date(time).toLocaleString([], {
     timeZone,

@@ -15,7 +15,7 @@ export const SchemaFields = ({ fields, onInput, prefix, texts }: SchemaFieldsPro
     const text = texts[field.name] ?? initialText(field)
     const id = `${prefix}-${field.name}`
     const hint = field.hint === null ? undefined : `${id}-hint`
-    // A yes or no is one line, with its mark before its words.
+    // A yes or no is one line, with the box before the words.
     if (field.kind === "boolean")
       return html`<label class="check field" key=${field.name}>
         <input

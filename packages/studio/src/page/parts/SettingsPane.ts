@@ -61,7 +61,7 @@ interface SettingsFormProps {
   readonly isSaved: boolean
 }
 
-/** What an assistant without a model of its own takes. */
+/** The meaning of an empty model name: the model that assistants without their own use. */
 const noModel = "The server’s default"
 
 const optional = (text: string): string | null => (text.trim() === "" ? null : text)
@@ -81,7 +81,7 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
         name: textIn(form, "name"),
         system_prompt: optional(textIn(form, "instructions")),
         tools: readTools(textIn(form, "tools")),
-        // An empty name removes the one that the assistant has.
+        // An empty name removes the assistant's model.
         model_name: model_name ?? "",
         llm_provider: llm_provider ?? "",
         model_options: readOptions(options)

@@ -25,7 +25,7 @@ export const SideBySide = ({ after, before, id, onClose, row }: SideBySideProps)
   const [hasDiff, setDiff] = useState(true)
   const frame = useRef<HTMLElement>(null)
   useEffect(() => {
-    // A case that was deleted since leaves its results.
+    // The case may have been deleted since; its results remain.
     tests.readCase(row.caseId).then(setAsked, () => {})
     frame.current?.focus({ preventScroll: true })
     frame.current?.scrollIntoView({ block: "nearest" })
@@ -67,7 +67,7 @@ interface SideProps {
   readonly id: string
   readonly variant: string
   readonly attempt: AttemptResult | undefined
-  /** The answer that this one is compared with. */
+  /** The answer with which this one is compared. */
   readonly base: AttemptResult | undefined
 }
 

@@ -12,7 +12,7 @@ export const SpokenFilm = ({ turn }: { readonly turn: SpokenTurn }): View => {
   const { firstTokenAt, stages } = turn
   const { bars, total } = useMemo(() => makeChart(stages, 0), [stages])
   const chosen = inspector.step.value
-  // Calls stand behind the stages and have no times: the film has none of them.
+  // Calls come after the stages and have no times, so the film does not show them.
   const timed = useMemo(() => bars.filter(({ start }) => start !== null), [bars])
   return html`<section class="waterfall">
     <${Facts} turn=${turn} />

@@ -1,4 +1,4 @@
-/** An empty conversation: who answers, and four beginnings that show a tool, the memory, a document and the voice. */
+/** An empty conversation: the name of the assistant, and four first messages that show a tool, the memory, a document and the voice. */
 import { mayAct } from "../lib/host.ts"
 import { go } from "../state/address.ts"
 import { isDemo, realtimeModels } from "../state/catalogue.ts"

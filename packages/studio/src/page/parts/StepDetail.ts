@@ -70,7 +70,7 @@ interface StepFrameProps {
   readonly children?: View
 }
 
-/** What a chosen step begins with: its kind and name, and what is known of it in one line. */
+/** The head of a chosen step: its kind and name, and its facts in one line. */
 export const StepFrame = ({ children, facts, number, onClose, step: { kind, name } }: StepFrameProps): View =>
   html`<section class="step-detail" aria-label="Step ${number + 1}">
     <header class="row">
@@ -87,7 +87,7 @@ interface FoldedProps {
   readonly children?: View
 }
 
-/** What is folded is not drawn. */
+/** Folded content is not drawn. */
 export const Folded = ({ children, isOpen = false, title }: FoldedProps): View => {
   const [isShown, setShown] = useState(isOpen)
   return html`<details
@@ -184,11 +184,11 @@ const Calls = ({ events, step, turn }: CallsProps): View => {
 }
 
 interface CallDetailProps extends Pick<Call, "name" | "given" | "output"> {
-  /** Whether the output was looked for. */
+  /** Whether the output has been searched for. */
   readonly isRead: boolean
 }
 
-/** One call of a tool: what was sent, and what was received. */
+/** One call of a tool: its arguments and its output. */
 export const CallDetail = ({ given, isRead, name, output }: CallDetailProps): View =>
   html`<${Folded} title="Sent to ${name}" isOpen><pre>${prettyJson(given)}</pre><//>
     <${Folded} title="Received from ${name}" isOpen>

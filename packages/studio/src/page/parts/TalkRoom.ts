@@ -112,7 +112,7 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
         onShare: (runId) => act(async () => (await import("../state/shared.ts")).shareTurn(threadId, runId))(),
         hasTests: can.value.evals && mayAct(),
         onHear: (documentId) => act(() => playDocument(documentId))(),
-        // While an answer is written, the server would refuse these.
+        // While an answer is being written, the server would refuse these actions.
         ...(isBusy || !mayAct()
           ? {}
           : {
@@ -124,8 +124,8 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
       }
 
 /**
- * What the runs with one answer took: of a run that waited for a person, the time would be that person's. The answers are peeked at, because
- * a word of one must not draw all of them.
+ * The time and cost of runs with a single answer. The time of a run that waited for a person would include that waiting. The signal of the
+ * answers is not subscribed to, so that a new word of one answer does not redraw all.
  */
 const singleRuns = (entries: ReadonlyArray<Entry>): ReadonlyMap<string | null, RunSummary> => {
   const facts = new Map<string | null, RunSummary>(conversation.facts.value)

@@ -1,4 +1,4 @@
-/** Tests of answers: cases, experiments that answer them by variants, what users thought, and how far typed answers can be believed. */
+/** Tests of answers: cases, experiments that answer them by variants, feedback of users, and the reliability of typed answers. */
 import { mayAct } from "../lib/host.ts"
 import { href, useTitle } from "../state/address.ts"
 import { html, lazy, type View } from "../view.ts"
@@ -23,7 +23,7 @@ interface Pane {
   readonly View: (props: PaneProps) => View
 }
 
-/** `new`, an id, or none. */
+/** The segment of the address behind the pane's name: `new`, an id, or none. */
 const Experiments = ({ path: [id, ...rest] }: PaneProps): View => {
   if (id === undefined || (id === "new" && !mayAct())) return html`<${ExperimentsPane} />`
   return id === "new"

@@ -1,4 +1,4 @@
-/** What the owner has used of each limit of the server. */
+/** The usage of each limit of the owner. */
 import { bytes, count, money, wholeDate } from "../lib/format.ts"
 import { json } from "../api/http.ts"
 import { tell } from "../state/studio.ts"

@@ -1,4 +1,4 @@
-/** The versions of an assistant, newest first: what changed in each, against the present one, and the way back to it. */
+/** The versions of an assistant, newest first: the changes of each, its differences from the present one, and a button that restores it. */
 import { shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { readVersion, readVersions, restoreVersion } from "../state/knowledge.ts"
@@ -8,10 +8,10 @@ import type { Assistant, VersionEntry } from "../wire.ts"
 import { WordDiff } from "./WordDiff.ts"
 
 interface VersionsProps {
-  /** As it is now. */
+  /** The present version. */
   readonly assistant: Assistant
   readonly onRestored: (assistant: Assistant) => Promise<void>
-  /** Another change came first. */
+  /** Called when another change was stored first. */
   readonly onRefused: (error: unknown) => void
 }
 
@@ -81,7 +81,7 @@ const VersionLine = ({ entry, isOpen, isPresent, onLook }: VersionLineProps): Vi
     ${!isPresent && html`<button type="button" class="quiet" aria-expanded=${isOpen} aria-label="Compare version ${entry.version} with now" onClick=${onLook}>Compare</button>`}
   </div>`
 
-/** What differs in every version, and the description, which is the instructions under an older name. */
+/** Fields that are left out: those that differ in every version, and the description, which is an older name of the instructions. */
 const unlike = new Set(["version", "created_at", "updated_at", "assistant_id", "description"])
 
 const fieldText = (value: unknown): string => {

@@ -1,4 +1,7 @@
-/** One round meter of a voice session: it says whether the assistant listens, thinks or speaks, as loud as either is heard, and how quickly. */
+/**
+ * The round meter of a voice session. It shows whether the assistant listens, thinks or speaks, the loudness of user or assistant, and the
+ * time to the first sound.
+ */
 import { loudness } from "../audio/player.ts"
 import { briefly } from "../lib/format.ts"
 import { phase, latencies, look, meters, type Phase } from "../state/voice.ts"

@@ -1,4 +1,4 @@
-/** A run that waits for a person, in the inbox: what it said last, its calls, and the decision. */
+/** A run that waits for a person, in the inbox: its last text, its calls, and the decision. */
 import { json, post } from "../api/http.ts"
 import { shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
@@ -33,7 +33,7 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
   }, [run.run_id, run.steps])
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`
   const send = async (address: string, body: object, ids: ReadonlyArray<string>) => {
-    // Another person may have decided first: the list shows what waits now.
+    // Another person may have decided first, so the list is read again.
     await post(`${path}/${address}`, body).finally(() => void loadWaiting().catch(tell))
     setDecided([...decided, ...ids])
   }
@@ -59,6 +59,6 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
   </article>`
 }
 
-/** A call, for who may not decide about it. */
+/** A call, shown to a user who may not decide about it. */
 const Asked = ({ call }: { readonly call: ToolCall }): View =>
   html`<div><h5><code>${call.function.name}</code></h5><${Given} name=${call.function.name} text=${call.function.arguments} /></div>`

@@ -26,7 +26,7 @@ const Film = ({ turn }: { readonly turn: InspectedTurn }): View => {
   const events = useMemo(() => log.map(({ event }) => event), [log])
   const stepNumbers = useMemo(() => eventSteps(events, steps), [events, steps])
   const shares = useMemo(() => eventShares(bars, stepNumbers), [bars, stepNumbers])
-  /** The position of the event up to which the turn is shown; null: all of it. */
+  /** The position of the event up to which the turn is shown. Null: the whole turn. */
   const [position, setPosition] = useState<number | null>(null)
   const chosen = inspector.step.value
   const seek = (next: number) => {
@@ -97,7 +97,7 @@ const Film = ({ turn }: { readonly turn: InspectedTurn }): View => {
 const earlierMessages = ({ prompts }: RunInspection): number =>
   prompts[0]?.parts.find(({ part }) => part === "history")?.messages.length ?? 0
 
-/** Where each event stands on the scale: the events of a step share its bar evenly, because the log has no times. */
+/** The position of each event on the scale. The events of a step are spread evenly over its bar, because the log has no times. */
 const eventShares = (bars: ReadonlyArray<Bar>, stepNumbers: ReadonlyArray<number>): ReadonlyArray<number> => {
   const totals = new Map<number, number>()
   for (const number of stepNumbers) totals.set(number, (totals.get(number) ?? 0) + 1)
@@ -138,7 +138,7 @@ export const StepList = ({ bars, chosen, onChoose }: StepListProps): View => {
     list.current?.querySelectorAll<HTMLElement>("button")[next]?.focus()
   }
   useEffect(() => {
-    // Only the list is scrolled: the strip above it must not move under a pointer that drags.
+    // Only the list is scrolled, because the strip above it must not move while a pointer drags its head.
     const frame = list.current
     const item = chosen === null ? undefined : frame?.children[chosen]
     if (frame === null || item === undefined) return
@@ -202,7 +202,7 @@ const Charges = ({ turn }: { readonly turn: InspectedTurn }): View => {
     </ul>`
 }
 
-/** The runs of helpers, each with its own steps, as deep as they go. */
+/** The runs of helpers at all depths, each with its own steps. */
 const Helpers = ({ inspection: { helpers } }: { readonly inspection: RunInspection }): View =>
   helpers.length === 0
     ? null

@@ -1,4 +1,6 @@
-/** The webhooks of the owner: made, with a secret that is shown once; their deliveries, which can be sent again; new secrets. */
+/**
+ * The webhooks of the owner and their deliveries. A new webhook shows its secret once; deliveries can be sent again, and secrets replaced.
+ */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import { textIn } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
@@ -11,7 +13,7 @@ import { confirm } from "./Confirm.ts"
 import { Dialog } from "./Dialog.ts"
 import { Icon, IconButton } from "./Icon.ts"
 
-/** The events, with what happens before them. */
+/** The events, each with its cause in words. */
 const eventWords = {
   "run.completed": "a run is done",
   "run.failed": "a run failed",

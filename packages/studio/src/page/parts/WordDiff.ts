@@ -1,4 +1,4 @@
-/** Two texts as one, with what was removed and what was added. */
+/** Two texts as one, with the removed and the added words marked. */
 import { wordDiff } from "../lib/wordDiff.ts"
 import { html, useMemo, type View } from "../view.ts"
 

@@ -24,15 +24,15 @@ export interface RoomEntry {
   readonly name: string
   readonly word: string
   readonly icon: IconName
-  /** False: the room has an address, but stands in no rail. It is asked while the rail is drawn, so that it may read signals. */
+  /** Returns false for a room that has an address but is not in the rail. It is called while the rail is drawn, so it may read signals. */
   readonly isShown?: () => boolean
-  /** What waits there for a person, as a number in the rail. */
+  /** The number in the rail: how many items of the room wait for a person. */
   readonly count?: ReadonlySignal<number>
   /** True: the assistants and threads stand beside the room. */
   readonly hasLists?: boolean
-  /** True: the room is there to change something, or to start turns. */
+  /** True: the purpose of the room is to change something, or to start turns. */
   readonly isActive?: boolean
-  /** The name of the room that it belongs to, and goes with. */
+  /** The name of the room to which this one belongs. A host that leaves that room out leaves this one out too. */
   readonly partOf?: string
   /** The room's file in `css/`, without the ending. */
   readonly styles?: string
@@ -98,12 +98,12 @@ const allRooms: ReadonlyArray<RoomEntry> = [
   { name: "shared", word: "Shared turn", icon: "open", isShown: isNever, load: () => import("./SharedRoom.ts") }
 ]
 
-/** The rooms that the host chose. A room that changes things is none where nothing may be changed. */
+/** The rooms that the host chose, without rooms that change things if nothing may be changed. */
 export const rooms: ReadonlyArray<RoomEntry> = allRooms.filter(
   ({ isActive, isShown, name, partOf }) =>
     (mayAct() || isActive !== true) &&
     (chosenRooms === null || chosenRooms.includes(partOf ?? name) || (partOf === undefined && isShown === isNever))
 )
 
-/** Whether a link may lead there. */
+/** Whether the page has this room, so that a link may lead to it. */
 export const hasRoom = (name: string): boolean => rooms.some((each) => each.name === name)

@@ -1,5 +1,5 @@
 /**
- * Where the user is. It stands behind the "#" of the address, so that no server has to know it: `#/runs`, `#/talk/<thread>`,
+ * The room and the record that are shown. They stand behind the "#" of the address, so that no server has to know them: `#/runs`, `#/talk/<thread>`,
  * `#/talk/<thread>/<run>/<step>`. Links are plain; Back and Forward work.
  */
 import { brandName } from "../lib/host.ts"
@@ -32,7 +32,7 @@ export const go = (...segments: Segments): void => {
   path.value = read()
 }
 
-/** Shows another address in the entry of the history that is there: for what changes while one types or drags. */
+/** Shows another address without a new entry of the history, for addresses that change while the user types or drags. */
 export const replace = (...segments: Segments): void => {
   history.replaceState(null, "", segments.length === 0 ? location.pathname + location.search : href(...segments))
   path.value = read()
@@ -45,7 +45,7 @@ export const onTravel = (follow: () => void): void =>
     follow()
   })
 
-/** Writes what the open room shows into the title of the page, in the moment in which it is drawn. */
+/** Writes the content of the open room into the title of the page when the room is drawn. */
 export const useTitle = (shown: string): void =>
   useLayoutEffect(() => {
     document.title = `${shown} · ${brandName}`

@@ -1,4 +1,4 @@
-/** What the user has chosen for the turns of each thread. The browser keeps it, so that a reload and another tab have it too. */
+/** The user's choices for the turns of each thread. The browser stores them, so that they survive a reload and hold in other tabs. */
 import type { QuestionRow } from "../lib/questionRows.ts"
 import { signal } from "../view.ts"
 import { isRecord } from "../wire.ts"
@@ -9,7 +9,7 @@ export interface TurnOptions {
   readonly thinking: "off" | "on" | "low" | "medium" | "high" | "max"
   readonly memory: "off" | "Readonly" | "Auto"
   readonly hasWebSearch: boolean
-  /** Empty: none is made. */
+  /** Empty: no picture is made. */
   readonly imageModel: string
   readonly videoModel: string
   readonly isSpoken: boolean

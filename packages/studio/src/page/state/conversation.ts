@@ -66,7 +66,7 @@ interface Listener {
   /** The assistant of a new thread, where none is open yet. */
   readonly assistantId?: () => Promise<string>
   readonly onActivity: (threadId: string) => void
-  /** What an act took back is kept as another thread. */
+  /** Called when messages that an act took back were kept as another thread. */
   readonly onKept?: () => void
   /** A run of the thread has begun, goes on, waits or has ended. */
   readonly onRun?: (threadId: string, runId: string, hasEnded: boolean) => void
@@ -96,7 +96,7 @@ export class Conversation {
   readonly waiting = signal<Waiting | null>(null)
   /** The thread that has the conversation as it was before the last act took something of it back. */
   readonly keptAs = signal<string | null>(null)
-  /** What the runs of the thread took and cost. */
+  /** The times and costs of the thread's runs. */
   readonly facts = signal<ReadonlyMap<string, RunSummary>>(new Map())
   /** Announcements for screen readers. */
   readonly spoken = signal("")
@@ -228,8 +228,8 @@ export class Conversation {
   }
 
   /**
-   * Answers calls of the run that waits. It goes on with the last answer. What another person has answered meanwhile stands: the thread is
-   * read again, and the reason is told.
+   * Answers calls of the run that waits. The run continues with the last answer. If another person has answered a call meanwhile, that
+   * answer stands; the thread is read again, and the reason is shown.
    */
   private async answerCalls(act: string, body: object, outputs: ReadonlyMap<string, string>): Promise<void> {
     const threadId = this.threadId.value
@@ -271,7 +271,7 @@ export class Conversation {
   }
 
   /**
-   * Sends a question again, in place of itself and of all that came after it: with another text (`edit`), or for another answer
+   * Sends a question again, in place of itself and of all messages after it: with another text (`edit`), or for another answer
    * (`regenerate`). The conversation as it was is kept as a thread. If the server refuses it, the conversation is as before.
    */
   async again(messageId: string, act: "edit" | "regenerate", body: JsonRecord): Promise<void> {
@@ -320,7 +320,7 @@ export class Conversation {
     this.keptAs.value = kept_as
   }
 
-  /** What is not known is not shown, so that a failure is no news. */
+  /** Unknown facts are not shown, so a failure is not reported. */
   private async readFacts(): Promise<void> {
     const threadId = this.threadId.value
     try {

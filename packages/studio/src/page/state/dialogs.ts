@@ -5,7 +5,7 @@ import type { Assistant, Tool } from "../wire.ts"
 /** `new`, or the assistant that is changed; null: neither. */
 export const edited = signal<Assistant | "new" | null>(null)
 
-/** A stored turn, or a conversation that is on no thread. */
+/** A stored turn, or a conversation without a thread. */
 export type Kept =
   | { readonly thread_id: string; readonly message_id: string }
   | {
@@ -16,7 +16,7 @@ export type Kept =
       readonly tool_definitions?: ReadonlyArray<Tool>
     }
 
-/** What is kept as a case of tests; null: nothing. */
+/** The turn that is being kept as a case. Null: none. */
 export const kept = signal<Kept | null>(null)
 
 export const isPaletteOpen = signal(false)

@@ -86,7 +86,7 @@ export const loadDocuments = async (assistantId: string, threadId: string | null
 
 const followed = new Set<string>()
 
-/** Shows how far the reading of a document is until it has ended. */
+/** Shows the progress of reading a document until it has ended. */
 const follow = (list: typeof ofAssistant, documentId: string): void => {
   if (followed.has(documentId)) return
   followed.add(documentId)

@@ -1,11 +1,11 @@
-/** What the user thought of the answers of the open thread. */
+/** The user's feedback on the answers of the open thread. */
 import { json } from "../api/http.ts"
 import { effect, signal } from "../view.ts"
 import type { Feedback } from "../wire.ts"
 import { can, conversation } from "./studio.ts"
 import { giveFeedback } from "./tests.ts"
 
-/** By the ids of the answers. */
+/** Feedback by the ids of the answers. */
 export const feedback = signal<ReadonlyMap<string, Feedback>>(new Map())
 
 const byMessage = (list: ReadonlyArray<Feedback>) => new Map(list.map((each) => [each.message_id, each]))
@@ -15,7 +15,7 @@ export const judge = async (threadId: string, messageId: string, score: number, 
   feedback.value = new Map([...feedback.value, [messageId, given]])
 }
 
-// What is not known is not shown, so that a failure is no news.
+// Unknown feedback is not shown, so a failure is not reported.
 effect(() => {
   const threadId = conversation.threadId.value
   feedback.value = new Map()

@@ -73,7 +73,7 @@ const load = async (threadId: string, runId: string): Promise<void> => {
   if ("run" in turn && isUnderWay(turn.run)) setTimeout(() => void again(threadId, runId), lookEvery)
 }
 
-/** A turn that is under way is looked at again and again while it is shown. */
+/** A turn in progress is read again at intervals while it is shown. */
 const lookEvery = 500
 
 const again = async (threadId: string, runId: string): Promise<void> => {
@@ -100,7 +100,7 @@ export const readTurn = async (threadId: string, runId: string): Promise<Inspect
   return { threadId, runId, run, inspection, log: runEvents(runId), firstTokenAt: await readFirstToken(run) }
 }
 
-/** The list of runs has this time, their records have not. */
+/** The list of runs has this time; the record of a run does not. */
 const readFirstToken = async ({ created_at, run_id, thread_id }: Run): Promise<string | null> => {
   const query = new URLSearchParams({ thread_id, since: created_at, limit: "100" })
   const { runs } = await json<{ readonly runs: ReadonlyArray<RunSummary> }>(`/runs?${query.toString()}`)
@@ -116,7 +116,7 @@ const readLog = async (address: string, ids: EventIds, begin: number, { sequence
   try {
     let after = begin
     while (true) {
-      // What waits for results has no further events.
+      // A run that waits for results has no further events.
       if (status === "REQUIRES_ACTION" && after >= sequence) return
       const { body, status: answer } = await call(`${address}/events?after=${after}`)
       if (answer === 204 || body === null) return

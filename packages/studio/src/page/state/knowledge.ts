@@ -1,4 +1,4 @@
-/** What belongs to an assistant and to its owner: settings with versions, schedules, webhooks. Reads and writes of the API, no elements. */
+/** Reads and writes records of an assistant and its owner through the API: settings with versions, schedules, webhooks. No elements. */
 import { call, json, post } from "../api/http.ts"
 import type {
   Assistant,

@@ -65,7 +65,7 @@ const pause = (millis: number): Promise<void> =>
     setTimeout(resolve, millis)
   })
 
-/** The result of a turn's learning. Null: it takes too long. */
+/** The result of a turn's learning. Null: the learning takes too long. */
 export const learned = async (operationId: string): Promise<MemoryOperation | null> => {
   for (let turn = 0; turn < 60; turn++) {
     const operation = await json<MemoryOperation>(`/assistants/memories/operations/${operationId}`)

@@ -22,7 +22,7 @@ const usual: TurnOptions = {
 
 export const options = computed((): TurnOptions => ({ ...usual, ...choices.value }))
 
-/** What is as usual is not kept. */
+/** Options with their usual values are not stored. */
 export const setOptions = (patch: Choices): void => {
   const next = { ...choices.value, ...patch }
   const isUnusual = ([name, value]: readonly [string, unknown]) =>
@@ -30,7 +30,7 @@ export const setOptions = (patch: Choices): void => {
   choose(Object.fromEntries(Object.entries(next).filter(isUnusual)))
 }
 
-/** An option that is not as usual, in words, and what puts it back. */
+/** An option that does not have its usual value: its words, and the name by which it is reset. */
 export interface ActiveOption {
   readonly name: keyof TurnOptions
   readonly word: string

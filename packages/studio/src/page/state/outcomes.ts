@@ -1,4 +1,4 @@
-/** What was told of typed answers: of those of the open thread, and of judges. What cannot be read is not shown. */
+/** The outcomes of typed answers, of the open thread and of judges. Outcomes that cannot be read are not shown. */
 import { json, post } from "../api/http.ts"
 import { signal } from "../view.ts"
 
@@ -6,12 +6,12 @@ import { signal } from "../view.ts"
 export type Truth = string | number | boolean
 
 const told = signal<ReadonlyMap<string, Truth>>(new Map())
-/** The thread whose outcomes `told` has. */
+/** The thread whose outcomes are in `told`. */
 let shown: string | null = null
 
 const outcomeKey = (messageId: string, question: string): string => `${messageId} ${question}`
 
-/** Null: nothing was told. */
+/** Null: no outcome was told. */
 export const toldOutcome = (messageId: string, question: string): Truth | null =>
   told.value.get(outcomeKey(messageId, question)) ?? null
 
@@ -19,7 +19,7 @@ interface ThreadOutcomes {
   readonly outcomes: ReadonlyArray<{ readonly message_id: string; readonly question: string; readonly outcome: Truth }>
 }
 
-/** Reads what was told in a thread, once while it is the one that is shown. */
+/** Reads the outcomes of a thread, once while the thread is shown. */
 export const readTold = async (threadId: string): Promise<void> => {
   if (shown === threadId) return
   shown = threadId
@@ -27,7 +27,7 @@ export const readTold = async (threadId: string): Promise<void> => {
   try {
     const { outcomes } = await json<ThreadOutcomes>(`/threads/${threadId}/outcomes`)
     const read = outcomes.map((each) => [outcomeKey(each.message_id, each.question), each.outcome] as const)
-    // What was told meanwhile is newer.
+    // Outcomes that were told meanwhile are newer.
     if (shown === threadId) told.value = new Map([...read, ...told.value])
   } catch {
     if (shown === threadId) shown = null
@@ -48,7 +48,7 @@ interface JudgeOutcomes {
   readonly outcomes: ReadonlyArray<{ readonly score: number; readonly outcome: Truth }>
 }
 
-/** What was told of the judges of a result, by the positions of their scores. */
+/** The outcomes of the judges of a result, by the positions of their scores. */
 export const readToldOfJudges = async (experimentId: string, number: number): Promise<ReadonlyMap<number, Truth>> => {
   const { outcomes } = await json<JudgeOutcomes>(`/evals/experiments/${experimentId}/results/${number}/outcomes`)
   return new Map(outcomes.map(({ outcome, score }) => [score, outcome]))

@@ -1,6 +1,6 @@
 /**
  * The playground: instructions, messages, tools and model options, with which two to four models answer at once, each on a scratch thread
- * that is deleted when its answer has ended. It begins with an assistant, or with what a model call of a turn has read.
+ * that is deleted when its answer has ended. It begins with an assistant, or with the prompt of a model call.
  */
 import { call, json, post } from "../api/http.ts"
 import { follow } from "../api/stream.ts"
@@ -21,12 +21,12 @@ export interface Line {
 export interface Column {
   readonly id: number
   readonly model: Signal<string>
-  /** In the place of those of all columns. */
+  /** Options that replace those of all columns. */
   readonly options: Signal<OptionTexts>
-  /** How much the model may think; empty: as it does by itself. */
+  /** How much the model may think. Empty: the model decides. */
   readonly effort: Signal<string>
   readonly answer: Signal<Answer | null>
-  /** Milliseconds to the first word, and to the end. */
+  /** Milliseconds to the first word and to the end. */
   readonly times: Signal<{ readonly first: number | null; readonly total: number | null }>
   readonly problem: Signal<string | null>
 }
@@ -89,7 +89,7 @@ export const beginWith = (assistant: Assistant): void =>
 
 const isLine = (role: string): role is Line["role"] => role === "user" || role === "assistant"
 
-/** Begins with what the model call of a step has read. */
+/** Begins with the prompt of a step's model call. */
 export const beginWithStep = async (threadId: string, runId: string, step: number): Promise<void> => {
   const address = `/threads/${threadId}/runs/${runId}`
   const [run, { prompts, steps }] = await Promise.all([
@@ -121,7 +121,7 @@ export const removeColumn = (id: number): void => {
   columns.value = columns.value.filter((each) => each.id !== id)
 }
 
-/** The options of all columns, with what this one has in their place. */
+/** The options of all columns, replaced where this column has its own. */
 const columnOptions = (column: Column): JsonRecord | null => {
   const own = Object.entries(column.options.value).filter(([, text]) => text.trim() !== "")
   return readOptions({ ...options.value, ...Object.fromEntries(own) })
@@ -159,7 +159,7 @@ const makeScratch = async (id: string, before: ReadonlyArray<Line>): Promise<str
   return thread_id
 }
 
-/** What is asked, as a case of tests. */
+/** The conversation of the playground as a case. */
 export const asked = (): Kept => ({
   question: lines.value.at(-1)?.text ?? "",
   messages: lines.value.slice(0, -1).map(({ role, text }) => ({ role, content: text })),
@@ -194,14 +194,14 @@ const ask = async (column: Column, id: string, stopped: AbortSignal): Promise<vo
   }
 }
 
-/** The thread goes with its run, which is cancelled first if it is still at work. */
+/** Deletes the thread with its run. A run in progress is cancelled first. */
 const removeScratch = async (threadId: string, runId: string | null): Promise<void> => {
   try {
     if (stop.signal.aborted && runId !== null)
       await call(`/threads/${threadId}/runs/${runId}/cancel`, { method: "POST" })
     await call(`/threads/${threadId}`, { method: "DELETE" })
   } catch {
-    // The server does it later.
+    // The server deletes it later.
   }
 }
 

@@ -5,13 +5,13 @@ import { computed, signal } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
 import { loadWaiting, waiting } from "./waiting.ts"
 
-/** What was read, and what changed since. Filters are applied again, because runs change. */
+/** The runs that were read, with their later changes. The filters are applied again, because runs change. */
 const known = signal<ReadonlyArray<RunSummary>>([])
 const filters = signal<RunFilters>(noFilters)
 export const state = signal<"loading" | "ready">("loading")
 /** True: there are more runs of the period than were read. */
 export const hasMore = signal(false)
-/** Moves each second while a run is at work, so that its time does. */
+/** The present time. It changes each second while a run is in progress, so that the shown time of the run does. */
 export const now = signal(Date.now())
 
 export const shown = computed(() => known.value.filter((run) => isShown(run, filters.value, now.value)))
@@ -23,7 +23,7 @@ interface Page {
 }
 
 const pageSize = 100
-/** The pages that are read at once. */
+/** The most pages that are read together. */
 const mostPages = 10
 
 let cursor: string | null = null
@@ -54,7 +54,7 @@ const readPages = async (wanted: RunFilters, after: string | null, isWanted: () 
   hasMore.value = cursor !== null
 }
 
-/** Reads the newest runs that the filters let through. */
+/** Reads the newest runs that match the filters. */
 export const loadRuns = async (wanted: RunFilters): Promise<void> => {
   const own = ++visit
   const { words: _, ...before } = filters.value
@@ -92,8 +92,8 @@ const pause = (millis: number, stop: AbortSignal): Promise<void> =>
   })
 
 /**
- * Follows the stream of changes until it is stopped. After a break it goes on behind the last change; the first connection and one after a
- * long break are followed by a new look at the list, because a stream begins with what is new.
+ * Follows the stream of changes until it is stopped. After a break it continues behind the last change. After the first connection and
+ * after a long break the list is read again, because a stream begins with the next change.
  */
 export const followRuns = async (stop: AbortSignal, onChange: (run: RunSummary) => void): Promise<void> => {
   let last: string | null = null
@@ -111,7 +111,7 @@ export const followRuns = async (stop: AbortSignal, onChange: (run: RunSummary) 
         onChange(data.run)
       }
     } catch {
-      // A break; the next connection tells what was missed.
+      // The connection broke. The next one delivers the missed changes.
     }
     await pause(1000, stop)
   }

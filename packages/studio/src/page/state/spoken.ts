@@ -1,4 +1,4 @@
-/** Reads a spoken turn: the messages of its thread are all that the server has of it. */
+/** Reads a spoken turn. The server has only the messages of its thread. */
 import { json } from "../api/http.ts"
 import { type SpokenTurn, spokenTurn } from "../lib/spoken.ts"
 import type { Thread } from "../wire.ts"

@@ -62,10 +62,10 @@ export const conversation = new Conversation({
   }
 })
 
-/** What was chosen before the first message of a new thread. */
+/** The choices that were made before the first message of a new thread. */
 const draftChoices = signal<Choices>({})
 
-/** What the user has chosen for the open thread. */
+/** The user's choices for the open thread. */
 export const choices = computed(() => {
   const threadId = conversation.threadId.value
   return threadId === null ? draftChoices.value : threadChoices(threadId)
@@ -80,7 +80,7 @@ export const choose = (next: Choices): void => {
 export const assistant = computed(
   () => assistants.value?.find((each) => each.assistant_id === assistantId.value) ?? null
 )
-/** What a new user's own assistant is called. */
+/** The name of a new user's first assistant. */
 const firstAssistant = "Ada"
 export const assistantName = computed(() => assistant.value?.name ?? firstAssistant)
 
@@ -137,7 +137,7 @@ const readStates = async (): Promise<void> => {
 }
 
 export const refreshThreads = async (): Promise<void> => {
-  // A list without states is better than none.
+  // If the states cannot be read, the list is shown without them.
   readStates().catch(() => {})
   threads.value = await all<Thread>("/threads?include_messages=false")
   forgetOthers(threads.value.map(({ thread_id }) => thread_id))
@@ -245,7 +245,7 @@ const takeGivenKey = (): boolean => {
   return true
 }
 
-/** Another tab has changed something: this one shows it, too. */
+/** Shows a change that another tab has made. */
 const catchUp = async (change: Change): Promise<void> => {
   if (!isStarted.value) return
   if (change.kind === "thread") {
@@ -260,7 +260,7 @@ const catchUp = async (change: Change): Promise<void> => {
   if (open !== null && !threads.value.some(({ thread_id }) => thread_id === open)) newThread()
 }
 
-/** Shows what the address names. An address of another room leaves the conversation as it is. */
+/** Opens the records that the address names. An address of another room does not change the conversation. */
 const showAddress = async (): Promise<void> => {
   const [name, thread, run, step] = path.value
   if (name === undefined) return showNewest()
@@ -288,7 +288,7 @@ const showNewest = async (): Promise<void> => {
 
 export const start = async (): Promise<void> => {
   keyProblem.value = null
-  // One refusal is enough to ask for a key, where the host's session is not enough.
+  // Without a key, one request finds out whether the host's session is enough. If it is refused, a key is asked for once.
   if (getKey() === "") await call("/capabilities")
   const [, capabilities] = await Promise.all([
     loadAssistants(),

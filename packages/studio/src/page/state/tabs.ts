@@ -1,4 +1,4 @@
-/** What one tab of the studio tells the others of this browser, so that all of them show the same. */
+/** Messages between the tabs of the studio in one browser, so that all of them show the same. */
 export type Change =
   | { readonly kind: "assistants" | "threads" }
   /** Something happened on a thread; `hasEnded`: its run is over, or waits. */

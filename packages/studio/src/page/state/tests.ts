@@ -49,7 +49,7 @@ export const changeCase = (id: string, change: CaseChange): Promise<EvalCase> =>
 
 export const removeCase = (id: string): Promise<Response> => call(`/evals/cases/${id}`, { method: "DELETE" })
 
-/** A stored turn as a file for Vitest, which is in the clipboard then, where the browser allows it. */
+/** A stored turn as a file for Vitest. It is also copied to the clipboard, if the browser allows this. */
 export const copyTest = async (threadId: string, messageId: string): Promise<string> => {
   const test = await (await call(`/threads/${threadId}/messages/${messageId}/test`)).text()
   await navigator.clipboard?.writeText(test).catch(() => {})
@@ -64,7 +64,7 @@ export const beginExperiment = (body: JsonRecord): Promise<Experiment> => post<E
 export const cancelExperiment = (id: string): Promise<Experiment> =>
   post<Experiment>(`/evals/experiments/${id}/cancel`, {})
 
-/** Goes on with an experiment that was cancelled or stopped, where it was left. */
+/** Continues an experiment that was cancelled or stopped. */
 export const resumeExperiment = (id: string): Promise<Experiment> =>
   post<Experiment>(`/evals/experiments/${id}/resume`, {})
 
@@ -73,7 +73,7 @@ export const readOnline = (): Promise<OnlineReport> => json<OnlineReport>("/eval
 export const removeExperiment = (id: string): Promise<Response> =>
   call(`/evals/experiments/${id}`, { method: "DELETE" })
 
-/** What a person says is true of a judge's answer. The judges of the experiment that is shown are read again. */
+/** Stores the outcome that a person tells of a judge's answer, and reads the judges of the shown experiment again. */
 export const tellOutcome = async (
   id: string,
   at: { readonly number: number; readonly score: number },
@@ -148,7 +148,7 @@ const look = async (id: string): Promise<Shown> => {
   return { experiment, results, summaries: variants, judges }
 }
 
-/** The pause between two looks at an experiment that runs. */
+/** The pause between two reads of an experiment that runs. */
 const lookEvery = 700
 
 const pause = (stop: AbortSignal): Promise<void> =>
@@ -160,7 +160,7 @@ const pause = (stop: AbortSignal): Promise<void> =>
     })
   })
 
-/** Shows an experiment, and looks at it again and again until it has ended. The whole is read when the number of its results has changed. */
+/** Shows an experiment, and reads its state at intervals until it has ended. All results are read when their number has changed. */
 export const followExperiment = async (id: string, stop: AbortSignal): Promise<void> => {
   if (shown.value?.experiment.experiment_id !== id) shown.value = null
   while (!stop.aborted) {

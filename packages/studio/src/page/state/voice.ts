@@ -57,10 +57,10 @@ let isAwaited = false
 let saidAt: number | null = null
 let answerId = ""
 
-/** Louder than this is speech. */
+/** The least loudness of speech. */
 const speech = 0.03
 
-/** Is told again and again how loud the user is. */
+/** Takes the loudness of the user at short intervals. */
 export const look = (heard: number): void => {
   if (session === null || state.value !== "on") return
   const { isPlaying } = session.player
