@@ -42,7 +42,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(WebhooksApi)
   .add(EvalsApi)
   .add(ServiceApi)
-  // The last one is the outermost: first who asks, then how often, and only then what is asked.
+  // The last one is the outermost: first the key, then the rate, and only then the content of the request.
   .middleware(Validation)
   .middleware(RateLimit)
   .middleware(Authorization)

@@ -19,7 +19,7 @@ export type Handler = (request: Request) => Promise<Response>
 export interface Apps {
   /** Rejects when the kernel cannot be built. */
   readonly whenNeeded: () => Promise<App>
-  /** After so many whole seconds, a request tries again to build the kernel. */
+  /** The whole seconds after which a request tries again to build the kernel. */
   readonly secondsToRetry: () => number
   /** The milliseconds in which a client must send the rest of a body. */
   readonly bodyTimeout: number

@@ -1,26 +1,26 @@
-/** What a host may set about the HTTP API. Everything has a default that suits a server behind a reverse proxy. */
+/** The settings of the HTTP API. Everything has a default that suits a server behind a reverse proxy. */
 import { type AuthenticationSettings, defaultAuthentication } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Redacted from "effect/Redacted"
 
-/** Bytes, except `files` and `parts`. */
+/** The limits of a body: numbers of bytes, except `files` and `parts`. */
 export interface Limits {
-  /** Of any one text, and of metadata as a whole. */
+  /** The limit of any single text, and of metadata as a whole. */
   readonly text: number
-  /** Of a JSON or URL-encoded body, and of one form field. */
+  /** The limit of a JSON or URL-encoded body, and of one form field. */
   readonly body: number
-  /** Of one uploaded file. */
+  /** The limit of one uploaded file. */
   readonly file: number
-  /** Of a whole multipart body. */
+  /** The limit of a whole multipart body. */
   readonly upload: number
-  /** Files of a multipart body. */
+  /** The most files of a multipart body. */
   readonly files: number
-  /** Parts of a multipart body, files among them. */
+  /** The most parts of a multipart body, including its files. */
   readonly parts: number
 }
 
-/** Which pages of other origins may call the API. */
+/** The pages of other origins that may call the API. */
 export interface Cors {
   readonly allowedOrigins: ReadonlyArray<string>
   readonly credentials?: boolean
@@ -39,15 +39,16 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
   /** A stream without events for so long gets a comment line, so that proxies keep the connection open. */
   readonly heartbeat: Duration.Input
   /**
-   * Streams of events at once in this process; for one more the answer is 503. An owner gets a stream only while more are free than this owner
-   * has open.
+   * The most streams of events at once in this process; one more is answered with 503. An owner gets a stream only while more are free than
+   * this owner has open.
    */
   readonly streams: number
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
   /**
-   * Where others reach this server: an origin such as `https://ai.example`, without the base path. Null: addresses of documents begin with
-   * the path, and vendors that fetch files themselves cannot be given any. A function, where it is known only when the server listens.
+   * The address at which others reach this server: an origin such as `https://ai.example`, without the base path. Null: addresses of
+   * documents begin with the path, and no addresses can be given to vendors that fetch files themselves. A function, if the origin is known
+   * only when the server listens.
    */
   readonly publicUrl: string | null | (() => string | null)
   /**

@@ -36,7 +36,7 @@ interface Client {
   spent: number
 }
 
-/** What a client does in one turn of the loop, and how much of it is done. */
+/** The work of a client in one turn of the loop, and how much of it is done. */
 interface Line {
   readonly client: Client
   readonly works: ReadonlyArray<Work>
@@ -48,7 +48,10 @@ export interface Loop {
   readonly now: () => number
   /** Calls the function after the loop has read what clients have sent. */
   readonly inNextTurn: (run: () => void) => void
-  /** Tells for whom the current fiber works: asked again each time, because the owner of a request is known only after a while. */
+  /**
+   * Names the client for whom the current fiber works. It is called each time, because the owner of a request becomes known only after a
+   * while.
+   */
   readonly currentClient: () => () => string
 }
 
@@ -56,7 +59,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
   private readonly loop: Loop
   /** By name: clients with waiting work, and clients on whom more time was spent than on one that waits. */
   private readonly clients = new TransientMap<string, Client>()
-  /** The time that was spent on the waiting client that got least. A client that joins begins with this time. */
+  /** The least time that was spent on any waiting client. A client that joins begins with this time. */
   private floor = 0
   private isWaiting = false
 

@@ -1,4 +1,4 @@
-/** The methods that a path has, for the answer 405. A path without any does not exist: its answer is 404. */
+/** The methods of a path, for the answer 405. A path without methods does not exist, and its answer is 404. */
 import * as HttpApi from "effect/http-api/HttpApi"
 import { Api } from "./Api.ts"
 
@@ -13,7 +13,7 @@ type Add = (endpoint: { readonly method: string; readonly path: string }) => voi
 export const reflectApi = (add: Add): void =>
   HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => add(endpoint) })
 
-/** `added` names the endpoints of the host's wings. An empty list: there is no such path. */
+/** `added` names the endpoints of the host's wings. The result is empty if there is no such path. */
 export const methodsAmong = (added: ReadonlyArray<(add: Add) => void>) => {
   const known: Array<Known> = []
   const add: Add = ({ method, path }) => {

@@ -54,8 +54,8 @@ export interface RoutesOptions<Source = unknown> extends Partial<
   readonly basePath?: string
   readonly limits?: Partial<HttpSettings["limits"]>
   /**
-   * What the host adds to the API: the fields, events and endpoints of its own parts of turns, and `openai` of `@colloquy/http/openai`,
-   * with which OpenAI's clients find their endpoints under `/v1`.
+   * The host's additions to the API: fields, events and endpoints of its own parts of turns, and `openai` of `@colloquy/http/openai`, with
+   * the endpoints of OpenAI's clients under `/v1`.
    */
   readonly wings?: ReadonlyArray<Wing>
   /**
@@ -115,7 +115,10 @@ const otherMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as con
 
 const everythingElse = (wings: ReadonlyArray<Wing>) => {
   const methodsAt = methodsAmong(wings.flatMap(({ endpoints: own }) => own?.reflect ?? []))
-  /** 404 also for a path that exists with this method, if no route took the request: then a value in the path is one that no route takes. */
+  /**
+   * The answer is 404 also for a path that exists with this method, if no route took the request: then no route accepts a value in the
+   * path.
+   */
   const refuse = Effect.map(HttpServerRequest, ({ method, url }) => {
     const path = (inOneSegment(url) ?? url).split("?", 1)[0] ?? ""
     const allowed = methodsAt(path)
@@ -123,7 +126,7 @@ const everythingElse = (wings: ReadonlyArray<Wing>) => {
     if (allowed.includes(method)) return notFound
     return HttpServerResponse.setHeader(errorResponse(405, "Method Not Allowed"), "allow", allowed.join(", "))
   })
-  /** The answer where the API is mounted under a path, but was given another `basePath` or none. */
+  /** The answer if the API is mounted under a path, but has another `basePath` or none. */
   const underOther = (path: string) => {
     const [, first = "", second = ""] = path.split("/")
     const mounts = [`/${first}`, `/${first}/${second}`]

@@ -17,13 +17,13 @@ export const withSource = <Carrier extends object>(carrier: Carrier, source: unk
 /** The object that the host named for this message or request; without one, the message or request itself. */
 export const namedSource = (carrier: object): unknown => (named.has(carrier) ? named.get(carrier) : carrier)
 
-/** What a function of the host gets of a request that is none of the API: its headers, and the host's own request, as `authenticate` has it. */
+/** What a function of the host gets of a request outside of the API: the headers, and the host's own request, as `authenticate` gets it. */
 export interface HostRequest<Source = unknown> {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly source: Source
 }
 
-/** Of a web request that `toNodeHandler` made, the message of Node is the source. */
+/** For a web request that `toNodeHandler` made, the source is the message of Node. */
 export const hostRequest = <Source>(request: Request): HostRequest<Source> => ({
   headers: Object.fromEntries(request.headers),
   // Only the host knows this type: it depends on the framework in which the service is mounted.

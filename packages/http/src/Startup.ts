@@ -82,7 +82,7 @@ export class Startup<R, E> {
     this.failure = { cause, pause, retryAt: performance.now() + pause }
   }
 
-  /** Into the platform's log, since the kernel's own logger could not be built either. */
+  /** Writes to the platform's log, because the kernel's own logger could not be built either. */
   private logOnce(cause: unknown): void {
     const told = inWords(cause)
     if (this.isClosed || this.loggedCause === told) return
@@ -107,7 +107,7 @@ const inWords = (error: unknown): string => {
   return told.filter((words, index) => words !== "" && told.indexOf(words) === index).join(" Cause: ")
 }
 
-/** Where the first of all causes was thrown. */
+/** The place in the code where the last of all causes was thrown. */
 const firstStackLine = (error: unknown): string => {
   const first = errorAndCauses(error).at(-1)
   const stack = first instanceof Error ? (first.stack ?? "") : ""

@@ -182,7 +182,7 @@ const idsIn = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
     isRecord(message) && message["role"] !== "reasoning" && message["role"] !== "activity" ? [message["id"]] : []
   )
 
-/** What the client has said and the stored messages do not have yet. */
+/** The messages of the client that are not stored yet. */
 const added = (stored: ReadonlyArray<Message>, { messages }: RunInput) => {
   const known = new Set(stored.map(clientId))
   const answered = new Set(stored.flatMap(({ toolResults }) => toolResults.map(({ toolCallId }) => toolCallId)))

@@ -25,7 +25,7 @@ export type AgUiEvent =
 type Outcome = NonNullable<RunFinishedEvent["outcome"]>
 type End = Extract<TurnEvent, { readonly _tag: "RunEnded" | "ToolSubmitRequired" | "RunFailed" | "RunCancelled" }>
 
-/** What the stream consists of: its head, the events of the leg, and an event of AG-UI where there is no leg. */
+/** The parts of the stream: its head, the events of the leg, and an event of AG-UI if there is no leg. */
 export type Told = TurnEvent | { readonly _tag: "Begun" } | { readonly _tag: "Itself"; readonly event: AgUiEvent }
 
 export interface Beginning {
@@ -35,8 +35,8 @@ export interface Beginning {
   /** The conversation before the events. */
   readonly base: ReadonlyArray<unknown>
   /**
-   * When the client is sent the conversation: at once, when the answer begins (the client's messages may hold a piece of the answer), or only if
-   * something is corrected.
+   * The time at which the conversation is sent to the client: at once, when the answer begins (the client's messages may hold a piece of
+   * the answer), or only after a correction.
    */
   readonly snapshot: "first" | "answer" | "none"
   /** A client keeps its messages in the order that it knows. If `base` has them in another order, the client must forget them first. */
@@ -73,7 +73,7 @@ export class RunEvents {
   private readonly shown: Shown
   private base: ReadonlyArray<unknown>
   private messageId = ""
-  /** What this leg has said, in order. */
+  /** The messages of this leg, in order. */
   private said: Array<LiveAnswer | Message> = []
   private answers = 0
   private open: { readonly kind: "text" | "reasoning"; readonly id: string } | null = null
@@ -351,7 +351,7 @@ export class RunEvents {
 
 type OpenCalls = Extract<TurnEvent, { readonly _tag: "ToolSubmitRequired" }>["toolCalls"]
 
-/** What a leg waits for: people's decisions are interrupts, results of the client's tools are results that are pending. */
+/** The calls for which a leg waits: decisions of people are interrupts, results of the client's tools are pending results. */
 export const outcomeOfCalls = (calls: OpenCalls): Outcome => {
   const interrupts = calls.flatMap(({ approval, id, name }): ReadonlyArray<Interrupt> => {
     if (approval === undefined) return []

@@ -58,7 +58,7 @@ const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255))
 export const RunInput = Schema.Struct({
   threadId: Id,
   runId: Id,
-  /** Since 1.0. */
+  /** A field since version 1.0. */
   protocolVersion: maybe(Schema.String),
   messages: Schema.Array(InputMessage),
   state: Schema.optionalKey(Schema.Json),
@@ -73,7 +73,7 @@ export const RunInput = Schema.Struct({
 }).annotate({ identifier: "RunAgentInput" })
 export type RunInput = typeof RunInput.Type
 
-/** Beyond so many values only the first problem is told. */
+/** The number of values from which on only the first problem is told. */
 const many = 2_000
 
 /** Unknown fields are allowed everywhere, because the protocol grows. */
@@ -94,7 +94,7 @@ export interface Ending {
   readonly results: ReadonlyArray<Of<"tool">>
 }
 
-/** What stands behind the last message of the assistant. */
+/** The messages behind the last message of the assistant. */
 export const readEnding = (messages: ReadonlyArray<InputMessage>): Ending => {
   const from = messages.findLastIndex(({ role }) => role === "assistant") + 1
   const rest = messages.slice(from)
@@ -120,7 +120,7 @@ export const mediaIn = (content: Content): ReadonlyArray<Medium> =>
 export const outputIn = ({ content, error }: Of<"tool">): string =>
   [typeof error === "string" ? `Error: ${error}` : "", textIn(content)].filter((text) => text !== "").join("\n")
 
-/** What the model reads before the conversation, besides the assistant's own instructions. */
+/** The texts that the model reads before the conversation, besides the assistant's own instructions. */
 export const instructionsIn = ({ context, messages, state }: RunInput): ReadonlyArray<string> => {
   const shared = sharedState(state)
   return [

@@ -53,7 +53,7 @@ export interface AgentThread extends ThreadWithMessages {
 
 type Told = Pick<StartedTurn, "runId" | "events" | "open">
 
-/** What is told: a leg from its beginning, or the thread as it is, with the leg that is under way. */
+/** The content of the answer: a leg from its beginning, or the present thread with the leg that is under way. */
 export type ToldThread = AgentThread & {
   /** The results of calls that this run decided itself. */
   readonly results: ReadonlyArray<{ readonly toolCallId: string; readonly content: string }>

@@ -24,7 +24,7 @@ interface ChatRequest {
   readonly messages: Array<UIMessage<TurnMetadata>>
   readonly trigger: "submit-message" | "regenerate-message"
   readonly messageId: string | undefined
-  /** What else stands in the body. */
+  /** Further fields of the body. */
   readonly more: object
 }
 
@@ -104,7 +104,7 @@ const readChatRequest = (body: unknown): ChatRequest | null => {
 
 const failureText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A refusal of the API is the stream's first chunk: that is where `useChat` looks for it. */
+/** Sends a refusal of the API as the first chunk of the stream, because `useChat` looks for it there. */
 const eventStream = (chunks: ReadableStream<unknown>): Response => {
   const encoder = new TextEncoder()
   const line = (data: string) => encoder.encode(`data: ${withoutLineEnds(data)}\n\n`)

@@ -13,7 +13,7 @@ import type { MessageRequest } from "../wire/MessageBody.ts"
 import { filesToSend } from "./MessageFiles.ts"
 import { type Decided, type TurnMetadata, uiChunks } from "./UiChunks.ts"
 
-/** Where the API is, and what is sent with every message. */
+/** The address of the API, and the fields of every message. */
 export interface TransportOptions extends ClientOptions {
   /** The assistant of the thread that a new chat begins. Absent: a new assistant. */
   readonly assistantId?: string
@@ -21,7 +21,7 @@ export interface TransportOptions extends ClientOptions {
   readonly message?: Omit<MessageRequest, "content" | "stream">
   /** Called when a chat has begun a thread: keep its id, so that the chat can be opened again. */
   readonly onThread?: (threadId: string, chatId: string) => void
-  /** What `stop` does: end the run (the default), or only leave it. */
+  /** The effect of `stop`: it ends the run (the default), or only leaves it. */
   readonly onStop?: "cancel" | "leave"
 }
 
@@ -192,7 +192,7 @@ async function* decideFirst(
 
 const lastStepParts = ({ parts }: Message) => parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1)
 
-/** What the user has decided about the calls that wait for an approval. */
+/** The decisions of the user about calls that wait for an approval. */
 const readDecisions = (message: Message): ReadonlyArray<UserDecision> =>
   lastStepParts(message).flatMap((part) =>
     "toolCallId" in part && part.state === "approval-responded"

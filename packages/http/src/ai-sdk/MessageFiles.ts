@@ -11,7 +11,7 @@ export interface SentFiles {
   readonly attachments: ReadonlyArray<string>
 }
 
-/** Where the service gives out the bytes of a document. */
+/** The address at which the service gives out the bytes of a document. */
 const stored = /\/documents\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/content(?:[?#]|$)/iu
 
 export const filesToSend = ({ parts }: Pick<UIMessage, "parts">): SentFiles => {
@@ -44,7 +44,7 @@ const dataUrlBytes = (url: string): Uint8Array<ArrayBuffer> => {
 const unusable = () =>
   new Error("A file of a message is sent with its bytes: give it as a data URL, as sendMessage({ files }) does.")
 
-/** By its name and its first bytes the server knows what a file is. */
+/** The extensions for names of files without one. The server recognises a file by its name and its first bytes. */
 const extensions: Readonly<Record<string, string>> = {
   "text/plain": "txt",
   "text/markdown": "md",

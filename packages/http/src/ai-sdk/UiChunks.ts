@@ -7,7 +7,7 @@ import type { UIMessageChunk } from "ai"
 import type { ClientEvent } from "../client/ClientEvents.ts"
 import { documentParts, pageParts } from "./Sources.ts"
 
-/** What messages of a chat carry as `metadata`. The transport reads it when tool outputs go back. */
+/** The `metadata` of a chat's messages. The transport reads it when tool outputs go back. */
 export interface TurnMetadata {
   readonly threadId: string
   readonly assistantId: string | null
@@ -24,7 +24,7 @@ interface Call {
   readonly text: string
 }
 
-/** What the user of the chat has decided about a call. */
+/** The decision of the chat's user about a call. */
 export interface Decided {
   readonly toolCallId: string
   readonly approved: boolean

@@ -11,14 +11,14 @@ import type { ValidationError } from "../wire/Errors.ts"
 import { readJsonLines } from "./JsonLines.ts"
 import { type Body, type BodyRules, exactBody, mostTold, type ServerParts } from "./RequestBody.ts"
 
-/** The cases, or what is wrong with them. */
+/** The cases, or their problems. */
 type ReadCases = Result.Result<ReadonlyArray<GivenCase>, ReadonlyArray<ValidationError>>
 
 const list = exactBody(EvalCasesImport)
 const single = exactBody(GivenCase)
 const isPieces = Schema.is(Schema.Array(Schema.String))
 
-/** As many as a body of JSON can hold. */
+/** The most cases: as many as a body of JSON can hold. */
 const mostCases = maximumValues
 
 const tooMany: ValidationError = {

@@ -1,6 +1,6 @@
 /**
- * A multipart body as a queue of what it holds: fields whole, files in pieces. Fed with the body's bytes as they come; what is not taken yet
- * is never more than one piece of the body. The limits of a whole body are kept here.
+ * A multipart body as a queue of its parts: whole fields, and files in pieces. The bytes of the body are written to it as they arrive;
+ * parts that wait never come from more than one piece of the body. The limits of a whole body are kept here.
  */
 import * as MultipartParser from "effect/http/MultipartParser"
 import { BadRequest, HTTPValidationError, PayloadTooLarge } from "../wire/Errors.ts"
@@ -9,7 +9,7 @@ import type { Limits } from "../HttpSettings.ts"
 export type FormPart =
   | { readonly _tag: "Field"; readonly name: string; readonly value: Uint8Array }
   | { readonly _tag: "File"; readonly name: string; readonly filename: string; readonly contentType: string }
-  /** Of the file that came last. */
+  /** Bytes of the file that came last. */
   | { readonly _tag: "Piece"; readonly bytes: Uint8Array }
   | { readonly _tag: "FileEnd" }
 
@@ -34,7 +34,7 @@ export class FormParts {
       maxTotalSize: limits.upload,
       onField: (info: MultipartParser.PartInfo | undefined, value) => this.addField(info, value),
       onFile: (info) => this.addFile(info),
-      // What stands behind the end of a form is not a part of it.
+      // Bytes behind the end of a form are not a part of it.
       onError: (error) => {
         if (!this.isWhole) this.fault ??= faultFromParser(error)
       },

@@ -1,6 +1,6 @@
 /**
- * Where the bytes of files go while a body is read: to the kernel's documents or recordings, for the fields in which an endpoint takes
- * files. What is received is deleted when the request ends, unless a handler makes documents of it.
+ * Stores the bytes of files while a body is read: as documents or recordings of the kernel, for the fields in which an endpoint takes
+ * files. Received files are deleted when the request ends, unless a handler makes documents of them.
  */
 import { Principal, type StoreUnavailable } from "@colloquy/core"
 import type { Documents, FileRefused, Recordings } from "@colloquy/core/wings"
@@ -21,7 +21,7 @@ import {
   type Outcome
 } from "./UploadedFile.ts"
 
-/** For a body that is read only to find what is wrong with it. */
+/** Drops all files, for a body that is read only to find its problems. */
 export const dropFiles =
   (fields: FileFields): KeepFile =>
   (file) =>

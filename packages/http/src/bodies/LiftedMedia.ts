@@ -1,13 +1,13 @@
 /**
- * Takes base64 media out of a JSON body while it is read. What is left is text, to which the limits of text apply, and is parsed as a whole; each
- * medium is decoded piece by piece and is replaced in the text by a mark. So no string of many megabytes is ever made. OpenAI's clients send
- * pictures and sound in this way.
+ * Takes base64 media out of a JSON body while it is read. The remaining text is parsed as a whole, under the limits of text; each medium is
+ * decoded piece by piece and is replaced in the text by a mark. So no string of many megabytes is ever made. OpenAI's clients send pictures
+ * and sound in this way.
  */
 import * as Effect from "effect/Effect"
 
-/** A medium as it came. */
+/** A medium of the body. */
 export interface LiftedMedium {
-  /** Of the data URL; "" where there was none. */
+  /** The media type of the data URL; "" without a data URL. */
   readonly mediaType: string
   readonly size: number
   /** Null: it is not base64. */
@@ -16,14 +16,14 @@ export interface LiftedMedium {
 
 export interface LiftedBody {
   readonly text: ArrayBuffer
-  /** By the marks that stand in the text. */
+  /** The media by their marks in the text. */
   readonly media: ReadonlyMap<string, LiftedMedium>
 }
 
 /** In bytes. */
 export interface LiftLimits {
   readonly text: number
-  /** Of all media together, because they are kept in memory. */
+  /** The limit of all media together, because they are kept in memory. */
   readonly media: number
 }
 
@@ -70,7 +70,7 @@ export class MediaLifter {
   private isEscaped = false
   private text: Array<Uint8Array> = []
   private textBytes = 0
-  /** Of the media that are whole. */
+  /** The size of all complete media. */
   private mediaBytes = 0
   isTooLarge = false
 
@@ -102,7 +102,7 @@ export class MediaLifter {
     if (begin < at) this.keep(piece.slice(begin, at))
   }
 
-  /** What was read. Where a medium was cut off, the text is not valid JSON, and is refused for that. */
+  /** The text and the media. If a medium was cut off, the text is not valid JSON, and is refused for that. */
   end(): LiftedBody {
     if (this.state._tag === "Head") this.keepAll(this.state.pieces)
     const text = new Uint8Array(this.textBytes)

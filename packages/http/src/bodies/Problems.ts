@@ -9,7 +9,7 @@ const formatter = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const messageFromIssue = (issue: SchemaIssue.Issue): string => formatter(issue).issues[0]?.message ?? "Invalid value"
 
-/** What a failed check is called, by the last part of its id. */
+/** The type of a failed check, by the last part of the check's id. */
 const checkTypes: Readonly<Record<string, string>> = {
   isMinLength: "too_short",
   isMaxLength: "too_long",

@@ -1,4 +1,4 @@
-/** The fields of a message before they are decoded, and small questions about them, asked by the rules of bodies and by the wings. */
+/** The fields of a message before they are decoded, and tests of them for the rules of bodies and for the wings. */
 import type { ValidationError } from "../wire/Errors.ts"
 
 /** A message body before it is decoded. */

@@ -44,7 +44,7 @@ export type UnreadableBody = BodyFault | UnsupportedMediaType
 
 /** A body as it was sent, in the shape of JSON, whatever its encoding. */
 export interface RawBody {
-  /** Undefined: there was none. */
+  /** Undefined: the request had no body. */
   readonly value: unknown
   readonly files: ReadonlyArray<UploadedFile>
   /** Problems of single form fields, found while reading. */
@@ -54,10 +54,10 @@ export interface RawBody {
 /** Rules between fields, held against the raw body, so that they are reported beside all other problems. */
 export type BodyRules = (raw: RawBody, server: ServerParts) => ReadonlyArray<ValidationError>
 
-/** The parts of this server's turns, as far as fields of bodies ask for them. */
+/** The parts of this server's turns to which fields of bodies may speak. */
 export interface ServerParts {
   readonly installed: Installed
-  /** What is wrong with the fields of a message that speak to parts. */
+  /** The problems of the fields of a message that speak to parts. */
   readonly problems: (fields: RawFields, raw: RawBody) => ReadonlyArray<ValidationError>
 }
 
@@ -147,12 +147,12 @@ const isReported = ({ loc, type }: ValidationError): boolean =>
 
 const isSameLoc = (a: ValidationError, b: ValidationError): boolean => a.loc.join("\0") === b.loc.join("\0")
 
-/** On an endpoint: how its body is decoded, for the guard that reports problems of the whole request. */
+/** An annotation of endpoints: how the body is decoded, for the guard that reports problems of the whole request. */
 export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/http/DeclaredBody", {
   defaultValue: () => null
 })
 
-/** What decoding a body needs besides the body itself. */
+/** The services that decoding a body needs. */
 export interface BodyContext {
   readonly bounds: Bounds
   readonly parts: () => ServerParts

@@ -1,6 +1,6 @@
 /**
- * The files of a multipart body: where their bytes go while they come, and what is answered when one is refused. Names are kept as
- * the client wrote them, and never used as paths.
+ * The files of a multipart body: the place where their bytes are stored as they arrive, and the answer when one is refused. Names are kept
+ * as the client wrote them, and never used as paths.
  */
 import {
   acceptedExtensions,
@@ -25,7 +25,7 @@ import {
 
 /** A form field for files. */
 export interface FileField {
-  /** What the kernel makes of the files. */
+  /** The records that the kernel makes of the files. */
   readonly as: "document" | "attachment" | "recording"
   readonly many: boolean
   /** The part of turns that the files are for; where it is absent, they are dropped. */
@@ -43,7 +43,7 @@ export interface FileOfForm {
   readonly bytes: Stream.Stream<Uint8Array, BodyFault>
 }
 
-/** What happened to a file of a body. */
+/** The outcome for a file of a body. */
 export type Outcome =
   | { readonly _tag: "Kept"; readonly file: ReceivedFile }
   | { readonly _tag: "Recorded"; readonly recorded: Recorded }
@@ -68,7 +68,7 @@ export const dropped: Outcome = { _tag: "Dropped" }
 
 const known: ReadonlySet<string> = new Set(acceptedExtensions("attachment"))
 
-/** Of a file that is dropped only the name is checked. */
+/** Checks only the name of a file that is dropped. */
 export const dropFile: KeepFile = ({ name }) =>
   Effect.succeed(
     known.has(readExtension(name))

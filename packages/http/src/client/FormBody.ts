@@ -8,7 +8,7 @@ export type FileInput = File | { readonly filename: string; readonly bytes: Blob
 
 export type FormPart = readonly [name: string, value: string | FileInput]
 
-/** What a request needs to carry the form. */
+/** The body and headers of a request with the form. */
 export interface SentForm {
   readonly headers: Readonly<Record<string, string>>
   readonly init: { readonly body: FormData | ReadableStream<Uint8Array>; readonly duplex?: "half" }
@@ -71,5 +71,5 @@ async function* formPieces(parts: ReadonlyArray<FormPart>, boundary: string): As
   yield encoder.encode(`--${boundary}--\r\n`)
 }
 
-/** As browsers write names. */
+/** Escapes a name as browsers do. */
 const quoted = (name: string): string => name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A")

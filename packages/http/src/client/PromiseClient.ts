@@ -32,9 +32,9 @@ import { type FileInput, formBody, formFields, type FormPart } from "./FormBody.
 import { readError } from "./ClientErrors.ts"
 import { type EventIds, readEvents, readUpdates } from "./ClientEvents.ts"
 
-/** Where the API is, and with which key it is called. */
+/** The address of the API, and the key of the calls. */
 export interface ClientOptions {
-  /** Where the service is mounted. In the same process any origin does, such as `http://in.process/ai`. */
+  /** The address at which the service is mounted. In the same process any origin will do, such as `http://in.process/ai`. */
   readonly baseUrl: string
   readonly apiKey?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -72,12 +72,12 @@ export interface CursorQuery {
   readonly cursor?: string
 }
 
-/** Which runs to list. */
+/** Filters of a list of runs. */
 export interface RunQuery extends CursorQuery {
   readonly status?: Records.Run["status"]
 }
 
-/** Which models to list. */
+/** Filters of a list of models. */
 export interface ModelQuery extends PageQuery {
   readonly provider?: string
   readonly model_type?: ModelType
@@ -181,7 +181,7 @@ export const connect = async (options: ClientOptions) => {
   }
 }
 
-/** What `connect` gives: a method for each endpoint. */
+/** The client of `connect`, with a method for each endpoint. */
 export type Client = Awaited<ReturnType<typeof connect>>
 
 const assistantCalls = (send: Send) => ({
@@ -259,7 +259,7 @@ const messageCalls = (send: Send) => {
       json<Records.MessageResponse>(post("/threads/messages", message, false, options)),
     streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
       events(() => post("/threads/messages", message, true, options)),
-    /** Sends the question of a message again; what is given replaces the options of the first time. */
+    /** Sends the question of a message again. Options that are given replace those of the first time. */
     regenerate: (message: MessageIds, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
       json<Records.MessageResponse>(post(messagePath(message, "regenerate"), over, false, options)),
     streamRegenerate: (message: MessageIds, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>

@@ -188,7 +188,7 @@ export const describe = (document: JsonRecord): JsonRecord => {
 
 const identifier = "colloquy.wings"
 
-/** What a host's wings bring, as one schema of the document, from which `withWings` takes it to its places. */
+/** The fields and events of a host's wings as one schema of the document, from which `withWings` moves them to their places. */
 export const schemaOfWings = (wings: ReadonlyArray<Wing>) => {
   const joined = <A>(of: (wing: Wing) => Readonly<Record<string, A>> | undefined): Readonly<Record<string, A>> =>
     Object.assign({}, ...wings.map(of))

@@ -17,7 +17,7 @@ import type { Wing } from "../wings/Wing.ts"
 /** Makes the page that reads the description of this API. `docsPage` of `@colloquy/http/docs-page` is one. */
 export type DocsPage = (api: typeof Api) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope>
 
-/** The API as it is mounted, with what the host's wings bring. */
+/** The mounted API, with the additions of the host's wings. */
 const mountedAt = (basePath: string, wings: ReadonlyArray<Wing>) => {
   const servers = [{ url: basePath === "" ? "/" : basePath, description: "This server" }]
   const own: typeof Api = Api.annotate(OpenApi.Servers, servers)

@@ -18,7 +18,7 @@ const tag = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> => {
 const names = (given: string | undefined, etag: string): boolean =>
   given !== undefined && given.split(",").some((each) => each.trim().replace(/^W\//u, "") === etag)
 
-/** Makes of an answer an effect that gives each request what fits it: the bytes plain or compressed, or 304. */
+/** Makes an effect that answers each request: with the plain or the compressed bytes, or with 304. */
 export const packed = Effect.fnUntraced(function* (whole: HttpServerResponse.HttpServerResponse) {
   const { body } = whole
   if (body._tag !== "Uint8Array") return Effect.succeed(whole)

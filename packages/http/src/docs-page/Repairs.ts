@@ -1,9 +1,9 @@
 /**
- * What the reader of API descriptions leaves wrong for screen readers and for weak eyes, put right in the browser: names that controls lack,
- * roles that their elements may not have, greys that are too light.
+ * Repairs the reader of API descriptions in the browser, for screen readers and for weak eyes: names that controls lack, roles that their
+ * elements may not have, greys that are too light.
  */
 
-/** Where the reader is loaded into, and the links above it. */
+/** The element into which the reader is loaded, and the links above it. */
 export const styles = `
   .light-mode { --scalar-color-2: #474c52; --scalar-color-3: #565c63; --scalar-color-green: #00663f; --scalar-color-blue: #005a94;
     --scalar-color-orange: #98340a; --scalar-color-red: #b3101b; --scalar-color-purple: #5a3fb0; --scalar-color-yellow: #7a5200;

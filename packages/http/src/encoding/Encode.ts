@@ -163,7 +163,7 @@ type OwnField =
 
 type OwnFields = Pick<PartFields, OwnField>
 
-/** Of the fields that belong to parts, those that a stored message has. */
+/** The fields of parts that a stored message has. */
 const ownFields = (message: Message, wings: Parts): OwnFields => {
   if (message.supplements === null) return { ...noOwnFields, metadata_: metadataToWire(message) }
   const kept = Object.fromEntries(
@@ -200,7 +200,9 @@ export const noOwnFields: OwnFields = {
   voice_records: null
 }
 
-/** What the client submitted for the calls of a message stands in the message's metadata, and so do the calls that the server ran itself. */
+/**
+ * The metadata of a message. They include the outputs that the client submitted for its calls, and the calls that the server ran itself.
+ */
 const metadataToWire = ({ content, metadata, steps, toolResults }: Message) => {
   const hosted = hostedCallsToWire(content ?? "", steps)
   if (toolResults.length === 0 && hosted.length === 0) return metadata
@@ -220,7 +222,7 @@ const metadataToWire = ({ content, metadata, steps, toolResults }: Message) => {
   }
 }
 
-/** Of an approval: what was decided, and with which arguments the call ran, if they are not those of the model. */
+/** The decision about a call that waited for an approval, and the arguments of the call, if they are not those of the model. */
 const decisionToWire = ({ arguments: args, at, decision, reason }: Decision) => ({
   decision,
   ...(args === undefined ? {} : { arguments: args }),

@@ -1,4 +1,7 @@
-/** From entries of the catalogue to records of the wire. What a host or a provider wrote into `details` is only taken where it fits. */
+/**
+ * From entries of the catalogue to records of the wire. Fields of `details`, which a host or a provider has written, are used only if they
+ * have the right form.
+ */
 import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core/adapters"
 import { type AudioFormat, RealtimeCapabilities, type VoicePrices } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
@@ -21,7 +24,7 @@ export const modelToWire = (entry: CatalogEntry): Model => {
 
 const readCapabilities = Schema.decodeUnknownOption(RealtimeCapabilities)
 
-/** What the kernel's models say of themselves; else what a host wrote down for the client. */
+/** The fields that the kernel's models have; otherwise those that a host has written for the client. */
 const capabilitiesToWire = (entry: CatalogEntry): Schema.JsonObject | null =>
   Option.match(readCapabilities(entry.details), {
     onNone: () => objectOr(null, detailsOrEmpty(entry)["realtime_capabilities"]),

@@ -1,4 +1,4 @@
-/** What became of typed answers: outcomes of single ones, and how good all of them were. */
+/** Outcomes of typed answers, and reports on how good the answers were. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"

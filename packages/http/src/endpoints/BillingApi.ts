@@ -1,4 +1,4 @@
-/** Money: what is left, what was used, and what upstreams ask. */
+/** Money: the balance, the usage, and the prices of upstreams. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"

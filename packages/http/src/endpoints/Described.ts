@@ -1,4 +1,4 @@
-/** What every endpoint says of itself. */
+/** The annotations that every endpoint has. */
 import type { KeyScope } from "@colloquy/core"
 import * as Context from "effect/Context"
 import * as OpenApi from "effect/http-api/OpenApi"

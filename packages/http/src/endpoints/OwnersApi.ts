@@ -1,4 +1,4 @@
-/** What belongs to the owner of the key as a whole: its keys, what was used of the quota, and its erasure. */
+/** The records of the key's owner as a whole: the keys, the usage of the quota, and the erasure. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"

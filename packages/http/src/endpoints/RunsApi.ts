@@ -63,7 +63,7 @@ export const runBodies = {
 
 const params = { thread_id: Uuid, run_id: Schema.String }
 
-/** Where a stream goes on: the id of the last event that arrived, or its sequence number alone. */
+/** The position after which a stream continues: the id of the last event that arrived, or its sequence number alone. */
 export const LastEventId = Schema.String.check(
   Schema.isPattern(/^(?:.{1,200}:)?\d{1,15}$/u, { expected: "the id of an event" })
 )

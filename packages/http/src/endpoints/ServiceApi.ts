@@ -1,4 +1,4 @@
-/** What the service itself can do, so that a client shows only what there is. */
+/** The capabilities of the service, so that a client shows only features that exist. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"

@@ -1,6 +1,6 @@
 /**
- * Names of models with slashes in them, written into a path as they are: `/models/acme/m-1` means `/models/acme%2Fm-1`. Routes know one
- * segment only, so what no route takes is looked at here, and sent to the routes again in the form that they know.
+ * Names of models with slashes in them, written into a path as they are: `/models/acme/m-1` means `/models/acme%2Fm-1`. Routes accept one
+ * segment only. So a request that no route has taken is rewritten here with one segment, and sent to the routes again.
  */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"

@@ -1,5 +1,5 @@
 /**
- * Reads the key, or what the host's own function needs, from a request, and asks `access` for the owner behind it. Some endpoints also take
+ * Reads the key from a request, or the fields that the host's own function needs, and asks `access` for the owner. Some endpoints also take
  * a signed address in place of a key: such a request acts for the owner of the one document that the address names.
  */
 import { type Keys, Principal } from "@colloquy/core"

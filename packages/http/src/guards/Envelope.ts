@@ -1,6 +1,6 @@
 /**
- * What surrounds every request: an id for it, answers for other origins when the host wants them, and the handling of defects. A defect
- * becomes a 500 that says nothing; what happened goes to the host's log with the request's id.
+ * Surrounds every request: gives it an id, answers other origins if the host wants this, and handles defects. A defect becomes a 500
+ * without details; the details are in the host's log, with the request's id.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -26,7 +26,7 @@ export const readIdempotency = (
   }))
 }
 
-/** What the repeat of a long list is recognized by, written in steps; empty without the header. */
+/** The hash by which the repeat of a long list is recognized, computed in steps. Empty without the header. */
 export const textOfList = ({ headers }: Repeatable, list: ReadonlyArray<unknown>): Effect.Effect<string> =>
   headers["idempotency-key"] === undefined ? Effect.succeed("") : runYielding(writingList(list))
 

@@ -1,4 +1,4 @@
-/** The fields of a message as what the kernel is asked: for sending, and for sending again. */
+/** Converts the fields of a message to a request of the kernel: for sending, and for sending again. */
 import type { TurnRequest } from "@colloquy/core"
 import type { RawBody } from "../bodies/RequestBody.ts"
 import { compact, given, givenName } from "../wire/Fields.ts"
@@ -40,7 +40,7 @@ export const commonRequest = (body: MessageBody | StatelessMessageBody): TurnReq
   })
 })
 
-/** Everything that a message asks of the kernel, except its thread and its assistant. */
+/** The kernel's request of a message, without its thread and its assistant. */
 export const wholeRequest = (wings: typeof Wings.Service, body: MessageBody, raw: RawBody): TurnRequest => ({
   ...commonRequest(body),
   ...compact({

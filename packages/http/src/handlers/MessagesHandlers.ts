@@ -79,7 +79,7 @@ const withoutIds = (file: UploadedFile): UploadedFile =>
 
 const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 
-/** What a repeat is recognized by: files have other ids when they are sent again. */
+/** The value by which a repeat is recognized, without the ids of files: they are others when the files are sent again. */
 const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>, background: boolean) => ({
   ...request,
   ...(background ? { background } : {}),

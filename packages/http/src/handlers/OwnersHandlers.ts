@@ -1,4 +1,4 @@
-/** What concerns an owner as a whole. */
+/** The endpoints for an owner as a whole. */
 import {
   type Allowance,
   Allowances,

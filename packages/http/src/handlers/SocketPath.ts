@@ -1,4 +1,7 @@
-/** The path of the realtime socket for requests that are no upgrade: 426, because a server takes upgrades before they come here. */
+/**
+ * The path of the realtime socket, for requests that are no upgrade. The answer is 426: upgrades are taken by the server before they come
+ * here.
+ */
 import { Tickets } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"

@@ -27,13 +27,13 @@ export class Links extends Context.Service<
   {
     /** An address that is valid for a whole `linkPeriod` at least. It is the same whenever it is read within one period. */
     readonly url: UrlOf
-    /** Without `lifetime`: the address that `url` gives. */
+    /** Without `lifetime` the address is that of `url`. */
     readonly link: (documentId: string, lifetime?: Duration.Input) => Link
     /** Whether a signature was made here for this document, and is still valid. */
     readonly isGood: (documentId: string, expires: Expiry, signature: string) => boolean
     /** Whether a good signature was made before its document's addresses were revoked. */
     readonly isRevoked: (signature: string, revokedAt: Date | null) => boolean
-    /** Tells of a revocation at this time: addresses that are written from now on count as written after it. */
+    /** Notes a revocation at this time. Addresses that are written from now on count as written after it. */
     readonly revoked: (at: Date) => void
   }
 >()("@colloquy/http/Links") {}

@@ -19,7 +19,7 @@ const signed = (documentId: string, expires: Expiry, issued: number): Uint8Array
 export const sign = (secret: Uint8Array, documentId: string, expires: Expiry, issued: number): string =>
   `${issued}.${Base64Url.encode(hmac(sha256, secret, signed(documentId, expires, issued)))}`
 
-/** When the address was written. Only for a signature that was found to be right. */
+/** The time at which the address was written. Only for a signature that was found valid. */
 export const issuedIn = (signature: string): number => Number(signature.split(".", 1)[0])
 
 /** Compares in constant time. */

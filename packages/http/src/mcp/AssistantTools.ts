@@ -1,6 +1,7 @@
 /**
- * Each assistant as a tool that takes a message and gives the answer. A call that needs an approval asks the person behind the client, where
- * the client can ask: the result says what is needed, and the call comes again with the decision. Nothing of it is kept in this process.
+ * Each assistant as a tool that takes a message and gives the answer. A call that needs an approval asks the person behind the client, if
+ * the client can ask: the result contains the question, and the client repeats the call with the decision. Nothing of this is kept in this
+ * process.
  */
 import {
   type Assistant,
@@ -114,7 +115,7 @@ export const makeAssistantTools = Effect.gen(function* () {
     const read = readArguments(args)
     if (Result.isFailure(read)) return refused(toProblems(read.failure.issue, []).map(inWords).join(" "))
     const { message: content, thread_id } = read.success
-    // Models write empty texts for what they do not have.
+    // Models write an empty text for a value that they do not have.
     const threadId = thread_id === undefined || thread_id === "" ? null : ThreadId.make(thread_id)
     if (threadId !== null && (yield* threads.get(threadId)).thread.assistantId !== assistant.id)
       return refused("This conversation is with another assistant.")
@@ -127,7 +128,7 @@ export const makeAssistantTools = Effect.gen(function* () {
     })
   })
 
-  /** After the person was asked: tells the decisions to the run, which goes on. */
+  /** Gives the decisions of the person to the run, which goes on. */
   const resume = Effect.fnUntraced(function* (
     { questions = [], run, thread }: typeof State.Type,
     context: ServerContext
@@ -163,7 +164,7 @@ export const makeAssistantTools = Effect.gen(function* () {
   return { list, call }
 })
 
-/** Tells what the assistant does, to a client that has asked for progress. */
+/** Tells a client that has asked for progress what the assistant is doing. */
 const telling = ({ events }: StartedTurn, { mcpReq }: ServerContext) => {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return Effect.void
@@ -207,7 +208,7 @@ const question = ({ runId, threadId, toolCalls }: TurnReply): InputRequiredResul
     })
   })
 
-/** What a tool asks, where a client can show it as a form. */
+/** The question of a tool, if a client can show it as a form. */
 const readForm = ({ approval }: OpenCall) => {
   if (approval?.question === undefined) return null
   const { message, schema: requestedSchema } = approval.question

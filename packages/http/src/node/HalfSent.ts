@@ -1,6 +1,7 @@
 /**
  * The end of requests whose answer has gone out while their body has not come in: Node would keep the connection for five minutes, waiting
- * for a rest that is not needed. A client that is still sending gets some time to finish; one that stopped loses the connection.
+ * for the rest of the body, which is not needed. A client that is still sending gets some time to finish; one that stopped loses the
+ * connection.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 

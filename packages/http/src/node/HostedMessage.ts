@@ -1,10 +1,10 @@
 /**
- * A request as Node and the frameworks around it hand it over: the address before a mount cut it, and a body that a parser of the host has
- * read already.
+ * A request as Node and frameworks pass it on: the address before a mount shortened it, and a body that a parser of the host has read
+ * already.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 
-/** What `node:http` calls for each request; frameworks hand over the same two objects. */
+/** A handler that `node:http` calls for each request. Frameworks pass the same two objects. */
 export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void
 
 export interface HostedMessage extends IncomingMessage {
@@ -50,7 +50,7 @@ const normalizedTarget = (target: string): string | null => {
 
 export const mayHaveBody = ({ method = "GET" }: IncomingMessage): boolean => method !== "GET" && method !== "HEAD"
 
-/** Told where code of the host has read a body and has left nothing of it for this API. */
+/** The message of the error when code of the host has read a body and has left nothing of it for this API. */
 export const bodyTaken =
   "The body of this request was read before the request came to this API, and nothing of it is left. " +
   "Mount the API before parsers of bodies, or keep them off its path."

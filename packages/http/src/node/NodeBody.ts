@@ -52,7 +52,7 @@ export class NodeBody {
     })
   }
 
-  /** The body where it need not be read from the connection; null: it must be read. */
+  /** The body if it need not be read from the connection. Null: it must be read. */
   private get ready(): Uint8Array<ArrayBuffer> | null {
     if (!mayHaveBody(this.message)) return new Uint8Array()
     const body = readByHost(this.message)

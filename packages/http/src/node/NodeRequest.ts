@@ -22,7 +22,7 @@ import { type HostedMessage, requestLine } from "./HostedMessage.ts"
 import { hostHeaders } from "./HostHeaders.ts"
 import { type BodyFault, NodeBody } from "./NodeBody.ts"
 
-/** What a request and its changed copies share. */
+/** The state that a request and its changed copies share. */
 interface Exchange {
   readonly message: HostedMessage
   readonly response: ServerResponse
@@ -55,7 +55,7 @@ export class NodeRequest extends Inspectable.Class implements HttpServerRequest,
     return this.exchange.message
   }
 
-  /** Where the answer to this request goes. */
+  /** The response of Node to which the answer is written. */
   get response(): ServerResponse {
     return this.exchange.response
   }

@@ -1,6 +1,6 @@
 /**
- * What a server of `node:http` refuses before any handler sees it (a malformed request, headers that are too large, an unknown expectation,
- * no `Host`) answered in JSON, as the service answers. For a host whose server serves the API alone, or wants JSON everywhere.
+ * Answers requests in JSON that a server of `node:http` refuses before any handler sees them: malformed requests, headers that are too
+ * large, an unknown expectation, no `Host`. For a host whose server serves the API alone, or wants JSON everywhere.
  */
 import { IncomingMessage, type Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"

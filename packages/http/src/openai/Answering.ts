@@ -24,7 +24,7 @@ export const makeTakeSlot = Effect.map(makeStreamSlot, (taken) => Effect.mapErro
 export const streamAnswer = Effect.fnUntraced(function* (
   { events }: Pick<StartedTurn, "events">,
   encoder: Encoder,
-  /** Done when the client disconnects before the end. */
+  /** Run when the client disconnects before the end. */
   abandoned: Effect.Effect<void, never, Principal>
 ) {
   const { heartbeat } = yield* HttpSettings

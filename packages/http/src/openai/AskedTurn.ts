@@ -1,4 +1,4 @@
-/** What both interfaces ask of the kernel: a turn for a conversation that the client has sent, on a thread that is kept or on a temporary one. */
+/** The turn that both interfaces begin: for a conversation that the client has sent, on a thread that is kept or on a temporary one. */
 import {
   type AssistantId,
   type Principal,
@@ -33,13 +33,13 @@ export interface AskedTurn {
   readonly assistantId?: AssistantId
   readonly provider?: string
   readonly model?: string
-  /** Nothing of the turn is kept. */
+  /** True: nothing of the turn is kept. */
   readonly isTemporary: boolean
   /** The assistant's own instructions. */
   readonly system: string | null
-  /** For this turn alone. */
+  /** Instructions for this turn alone. */
   readonly instructions: ReadonlyArray<string>
-  /** What the developer has said on this thread before, and says now. */
+  /** The developer's messages: the earlier ones of this thread, and those of this request. */
   readonly developerBefore: ReadonlyArray<string>
   readonly developer: ReadonlyArray<string>
   readonly items: ReadonlyArray<Item>
@@ -49,15 +49,15 @@ export interface AskedTurn {
   readonly tools?: AskedTools
   readonly thinking?: Thinking
   readonly modelOptions?: ModelOptions
-  /** What fields of a host's wings ask of its parts. */
+  /** The options of a host's parts, from the fields of its wings. */
   readonly ofWings?: Schema.JsonObject
   readonly format: AnswerFormat
   readonly stream: boolean
   readonly metadata?: Metadata
   readonly busy?: BusyPolicy
-  /** The messages are kept, and no model is asked. */
+  /** True: the messages are kept, and no model is called. */
   readonly isKept?: boolean
-  /** What the record of the answer shows of the request. */
+  /** The fields of the request that the record of the answer shows. */
   readonly asked: Schema.JsonObject | null
 }
 

@@ -91,7 +91,7 @@ const readFormat = ({ response_format }: ChatBody): AskedTurn["format"] => {
     : { type: response_format.type }
 }
 
-/** What a new conversation with this model is sent to. */
+/** The assistant or the model that gets a new conversation under this name. */
 export const newConversationTarget = (target: Target) =>
   target._tag === "Model"
     ? { provider: target.provider, model: target.model, system: null }

@@ -68,7 +68,7 @@ export const cancelled = new OpenAiError({
   mayRetry: false
 })
 
-/** The request ends: nobody can approve a call of a thread that is removed with its answer. */
+/** The error of a request whose call waits for an approval: the thread is removed with its answer, so nobody could approve the call. */
 export const needsApproval = (calls: TurnReply["toolCalls"]): OpenAiError | null => {
   const names = calls.flatMap(({ approval, name }) => (approval === undefined ? [] : [name]))
   return names.length === 0

@@ -1,4 +1,4 @@
-/** Content of messages as both of OpenAI's interfaces write it, decoded; and what of it becomes a transcript's media. Pure. */
+/** Decodes content of messages, as both of OpenAI's interfaces write it, and finds the media for a transcript in it. Pure. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
@@ -115,7 +115,7 @@ export const userItemFrom = (content: Content, param: string, media: Media): Res
   return Result.succeed({ role: "user", content: parts })
 }
 
-/** Where only words are possible: of the developer, of an answer, of a tool. */
+/** Content that may only be text: of the developer, of an answer, of a tool. */
 export const onlyText = (content: Content | null | undefined): string =>
   typeof content === "string"
     ? content

@@ -1,6 +1,6 @@
 /**
  * Errors as OpenAI's clients know them: `{"error": {"message", "type", "param", "code"}}`, and a status by which the client chooses its
- * class. What the kernel and the API's own guards refuse comes here through the table of the native API, so that no error is forgotten.
+ * class. Refusals of the kernel and of the API's own guards come here through the table of the native API, so that no error is forgotten.
  */
 import * as Schema from "effect/Schema"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -82,7 +82,7 @@ interface WireFault {
   readonly retry_after?: number
 }
 
-/** What the native API would answer, in this form. Its 422 is a 400 here. */
+/** The error of the native API in this form. Its 422 is a 400 here. */
 export const fromWire = ({ detail, retry_after, status }: WireFault): OpenAiError =>
   typeof detail === "string"
     ? new OpenAiError({ status, message: detail, ...compact({ retryAfter: retry_after }) })
@@ -129,7 +129,7 @@ const faults: Readonly<Record<string, { readonly status: number; readonly code?:
   budget_exceeded: { status: 429, code: "insufficient_quota" }
 }
 
-/** Why a run failed. A run that is stored is not to be sent again by the client itself: its message would stand there twice. */
+/** The error of a failed run. A client must not send a stored run again by itself, because the thread would then have its message twice. */
 export const fromFault = ({ code, message, retryable }: RunFault, isStored: boolean): OpenAiError => {
   const known = faults[code] ?? { status: 502 }
   return new OpenAiError({

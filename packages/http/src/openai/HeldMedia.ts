@@ -10,7 +10,7 @@ export class HeldMedia extends Context.Service<
   HeldMedia,
   {
     readonly hold: (media: Iterable<readonly [mark: string, medium: LiftedMedium]>) => void
-    /** Undefined: its turn has ended. */
+    /** Undefined: the turn of the medium has ended. */
     readonly get: (mark: string) => LiftedMedium | undefined
     readonly release: (marks: Iterable<string>) => void
   }

@@ -1,10 +1,10 @@
 /**
- * Ids of OpenAI's objects and what they stand for here. A response is one leg of a run of a thread, and its id holds all three; so nothing
- * is looked up in a table, and an id that was made up names nothing.
+ * Ids of OpenAI's objects, and the records that they name here. A response is one leg of a run of a thread, and its id holds all three; so
+ * nothing is looked up in a table, and an id that was made up names nothing.
  */
 import { RunId, ThreadId } from "@colloquy/core"
 
-/** What the id of a response holds. */
+/** The content of a response's id. */
 export interface ResponseIds {
   readonly threadId: ThreadId
   readonly runId: RunId

@@ -12,7 +12,7 @@ export const makeMadeAssistants = Effect.gen(function* () {
 
   const make = Effect.map(assistants.create({ name: "Assistant", metadata: madeForOpenAi }), ({ id }) => id)
 
-  /** For a conversation that did not come about. */
+  /** Removes the assistant of a conversation that could not begin. */
   const undo = (id: AssistantId) => Effect.ignore(assistants.remove(id))
 
   const removeUnused = Effect.fnUntraced(function* (id: AssistantId) {

@@ -1,6 +1,6 @@
 /**
- * What the `model` of a request names: `provider/model` of a provider that the host registered; an assistant, by its id or its exact name;
- * or a model of the catalogue by its name alone. Everything else is 404, as at OpenAI.
+ * Finds the record that the `model` of a request names: `provider/model` of a provider that the host registered; an assistant, by its id or
+ * its exact name; or a model of the catalogue by its name alone. Everything else is 404, as at OpenAI.
  */
 import { type Assistant, AssistantId, Assistants, Catalog, type Principal, type StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ export type Target =
   | { readonly _tag: "Model"; readonly provider: string; readonly model: string }
   | { readonly _tag: "Assistant"; readonly assistant: Assistant }
 
-/** Finds what a name stands for, on behalf of the principal. */
+/** Finds the record of a name among those of the principal. */
 export const makeModelNames = Effect.gen(function* () {
   const assistants = yield* Assistants
   const catalog = yield* Catalog

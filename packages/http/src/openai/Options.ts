@@ -13,7 +13,7 @@ export const ignoredHeader = "x-ignored-options"
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What is wrong with a value; null: nothing. */
+/** The problem with a value. Null: there is none. */
 type Rule = (value: unknown) => string | null
 
 const onlyOne: Rule = (value) =>
@@ -88,7 +88,7 @@ export const settingsWithoutEffect = (ignored: ReadonlyArray<IgnoredOption>, bod
     return option === name ? [] : names.filter((each) => each in body).slice(0, 1)
   })
 
-/** Of both interfaces. */
+/** The rules for fields of both interfaces. */
 const refusals: Readonly<Record<string, Rule>> = {
   n: onlyOne,
   modalities: onlyText,
@@ -133,7 +133,7 @@ const usual: Readonly<Record<string, unknown>> = {
 export const isOfOpenAi = (name: string, known: object): boolean =>
   name in known || withoutEffect.has(name) || name in usual
 
-/** Names of what was asked for and has no effect. `known`: the fields that the interface reads. */
+/** The names of options in the request that have no effect. `known`: the fields that the interface reads. */
 export const ignoredOptions = (body: Fields, known: object): ReadonlyArray<string> =>
   Object.entries(body).flatMap(([name, value]) => {
     if (value === null || value === undefined || name in known || withoutEffect.has(name) || usual[name] === value)
@@ -156,7 +156,7 @@ export const readThinking = (effort: string | null | undefined): Thinking | unde
   return known === undefined ? undefined : { effort: known }
 }
 
-/** How the answer shall be written, as both interfaces say it. */
+/** The form of the answer, as both interfaces name it. */
 export interface AnswerFormat {
   readonly type: string
   readonly name?: unknown

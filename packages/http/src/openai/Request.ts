@@ -1,4 +1,4 @@
-/** The body of a request as JSON, and what of it is wrong: the first problem, in OpenAI's form. */
+/** The body of a request as JSON, or its first problem in OpenAI's form. */
 import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
@@ -49,7 +49,7 @@ export const readFields: Effect.Effect<Fields, OpenAiError, HttpServerRequest> =
   ({ fields }) => fields
 )
 
-/** Values of a conversation that is so long that others get a turn before the next step. */
+/** The number of values that are decoded before other requests run. */
 const many = 2_000
 
 /** Fields that the schema does not have are left to `ignoredOptions`. */

@@ -23,7 +23,7 @@ export class ResponseEvents {
   private number = 0
   private parts: ResponseParts
   private messageId = ""
-  /** What the open message says so far; null: none is open. */
+  /** The text of the open message so far. Null: no message is open. */
   private text: string | null = null
 
   constructor(beginning: Beginning) {

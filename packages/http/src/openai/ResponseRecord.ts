@@ -1,4 +1,4 @@
-/** A response as a record: what was asked, how far it is, and its output items. The same from a reply as from the store. Pure. */
+/** A response as a record: its request, its status, and its output items. A reply and the store give the same record. Pure. */
 import type { Message, Run, StartedTurn, ToolDefinition, TurnReply, Usage } from "@colloquy/core"
 import { addUsage, isAtRest, type RunFault, type RunStatus, totalTokens } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
@@ -16,7 +16,7 @@ interface Call {
   readonly arguments: string
 }
 
-/** What a response says of its request; kept with the user's message, and read again from there. */
+/** The fields of its request that a response shows. They are stored with the user's message, and read from there. */
 export const Asked = Schema.Struct({
   instructions: Schema.NullOr(Schema.String),
   previous: Schema.NullOr(Schema.String),
@@ -31,7 +31,7 @@ export type Asked = typeof Asked.Type
 
 const readAsked = Schema.decodeUnknownOption(Asked)
 
-/** What was asked. For a run that was begun by the native API nothing is kept: then the values are empty. */
+/** The request of a response. The values are empty for a run that was begun by the native API, because nothing is stored then. */
 export const readAskedOrEmpty = (kept: unknown): Asked =>
   Option.getOrElse(readAsked(kept), () => ({
     instructions: null,
@@ -51,7 +51,7 @@ export interface ResponseParts {
   readonly tools: ReadonlyArray<ToolDefinition>
   readonly createdAt: Date
   readonly fault: RunFault | null
-  /** Why the answer is incomplete; null: it is not. */
+  /** The reason why the answer is incomplete. Null: the answer is complete. */
   readonly cut: "max_output_tokens" | "content_filter" | "approval_required" | null
   readonly output: ReadonlyArray<OutputItem>
   readonly usage: Usage | null
@@ -157,14 +157,17 @@ type Calls = ReadonlyArray<{
   readonly approval?: object
 }>
 
-/** What ended the output early. A call that waits for an approval is not the client's to answer: the response is incomplete. */
+/**
+ * The reason why the output ended early. With a call that waits for an approval, which the client cannot answer, the response is
+ * incomplete.
+ */
 export const cutBy = (reason: TurnReply["stopReason"], calls: Calls = []): ResponseParts["cut"] => {
   if (calls.some(({ approval }) => approval !== undefined)) return "approval_required"
   if (reason === "length") return "max_output_tokens"
   return reason === "filtered" ? "content_filter" : null
 }
 
-/** What of a response is known before its run begins. */
+/** The fields of a response that are known before its run begins. */
 export type Beginning = Pick<ResponseParts, "ids" | "asked" | "isStored" | "tools">
 
 export const begun = (beginning: Beginning, model: string, createdAt: Date, status: ResponseStatus): ResponseParts => ({

@@ -52,7 +52,7 @@ import { makeWingFields, type WingFields } from "./WingFields.ts"
 
 const decode = makeDecoder(ResponseBody)
 
-/** What a response continues. */
+/** The conversation that a response continues. */
 interface Before {
   readonly thread: Thread
   readonly assistant: Assistant
@@ -259,7 +259,7 @@ const sentSettings = (body: ResponseBody): Pick<Asked, "settings"> => {
   return sent.length === 0 ? {} : { settings: Object.fromEntries(sent) }
 }
 
-/** What belongs to the run and does not change when the outputs of its tools come. */
+/** The settings of the run, which do not change when outputs of its tools arrive. */
 const changedFieldsOfRun = (body: ResponseBody, asked: Asked): ReadonlyArray<string> =>
   typeof body.instructions === "string" && body.instructions !== asked.instructions ? ["instructions"] : []
 

@@ -1,4 +1,4 @@
-/** A stored thread as OpenAI's clients see it: which response was the last one, what waits for outputs, and the whole as a transcript. Pure. */
+/** A stored thread as OpenAI's clients see it: its last response, the run that waits for outputs, and the whole as a transcript. Pure. */
 import type { Message, Thread } from "@colloquy/core"
 import type { ThreadWithMessages } from "@colloquy/core/adapters"
 import type { ResponseIds } from "./Ids.ts"
@@ -18,7 +18,7 @@ const isDecided = (answer: Message | undefined): boolean =>
   answer.toolCalls.length > 0 &&
   answer.toolCalls.every(({ approval }) => approval !== undefined)
 
-/** The last leg of a response: what a person's decision begins is still the same response. */
+/** The last leg of a response. Legs that a person's decision begins belong to the same response. */
 export const endLeg = (answers: ReadonlyArray<Message>, from: number, newest = answers.length - 1): number => {
   let leg = from
   while (leg < newest && isDecided(answers[leg])) leg++
@@ -38,7 +38,7 @@ export const waitingIn = (messages: ReadonlyArray<Message>): ResponseIds | null 
   return { threadId: last.threadId, runId: last.runId, leg: answersInRun(messages, last.runId).length }
 }
 
-/** What the developer has said on the thread so far. */
+/** The developer's messages on the thread so far. */
 export const developerIn = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
   messages.flatMap((message) => (message.role === "user" ? (keptTranscript(message)?.developer ?? []) : []))
 
@@ -89,7 +89,7 @@ export const transcriptItems = (messages: ReadonlyArray<Message>): ReadonlyArray
   return items.map((item) => ({ item, param: "previous_response_id" }))
 }
 
-/** Under which name a thread's metadata say that a response was deleted. */
+/** The name in a thread's metadata which says that a response was deleted. */
 export const deletedKey = ({ leg, runId }: ResponseIds): string => `deleted_response_${runId}_${leg}`
 
 export const isDeleted = ({ metadata }: Thread, ids: ResponseIds): boolean => metadata?.[deletedKey(ids)] === true

@@ -25,7 +25,7 @@ export const ResponseTool = Schema.Union([FunctionTool, Schema.Struct({ type: Sc
 
 type Definition = Omit<typeof FunctionTool.Type, "type">
 
-/** What the tools of a request ask for. */
+/** The tools of a request. */
 export interface AskedTools {
   readonly tools: ReadonlyArray<ToolDefinition>
   readonly webSearch: boolean

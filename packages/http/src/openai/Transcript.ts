@@ -1,6 +1,6 @@
 /**
- * A conversation as a client sends it whole: pure. OpenAI's clients carry the history themselves; the kernel's turns have one user's message
- * and a thread. So the last user's message becomes the turn's, and what stands before and behind it goes along as a transcript, which the
+ * A conversation as a client sends it whole: pure. OpenAI's clients carry the history themselves; the kernel's turns have one user's
+ * message and a thread. So the last message of the user becomes the turn's. The messages before and behind it are a transcript, which the
  * model reads around it (`TranscriptPart`).
  */
 import { ToolCall } from "@colloquy/core"
@@ -50,7 +50,7 @@ export interface ReadItem {
 }
 
 export interface Conversation {
-  /** What the developer says, in its order. */
+  /** The developer's messages, in their order. */
   readonly developer: ReadonlyArray<string>
   readonly items: ReadonlyArray<ReadItem>
 }

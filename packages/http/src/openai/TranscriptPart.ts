@@ -35,20 +35,20 @@ import { Item, MediaPart } from "./Transcript.ts"
 
 export const transcriptPart = "transcript"
 
-/** What is kept with the user's message. */
+/** The supplement of the user's message. */
 export const Transcript = Schema.Struct({
   before: Schema.Array(Item),
   after: Schema.Array(Item),
   /** Media of the message itself that are not kept as documents. */
   media: Schema.Array(MediaPart),
-  /** What the developer said with this message; it holds for the rest of the conversation. */
+  /** The developer's text of this message. It holds for the rest of the conversation. */
   developer: Schema.Array(Schema.String),
-  /** What an answer shows of its request. */
+  /** The fields of its request that an answer shows. */
   asked: Schema.NullOr(Schema.JsonObject)
 })
 export type Transcript = typeof Transcript.Type
 
-/** What is removed when the turn has ended. */
+/** The thread and the assistant that are removed when the turn has ended. */
 const Temporary = Schema.Literals(["thread", "assistant"])
 
 const Options = Schema.Struct({ transcript: Transcript, temporary: Schema.NullOr(Temporary) })
@@ -60,21 +60,21 @@ const readOptions = Schema.decodeUnknownOption(Options)
 const readTranscript = Schema.decodeUnknownOption(Transcript)
 const isJson = Schema.is(Schema.Json)
 
-/** As `TurnRequest.options` wants it. */
+/** The options of this part in `TurnRequest.options`. */
 export const transcriptOptions = (options: TranscriptOptions): Schema.JsonObject => ({
   [transcriptPart]: optionsJson(options)
 })
 
 const optionsJson = (options: TranscriptOptions): Schema.Json => (isJson(options) ? options : null)
 
-/** What was kept with a message; null where the client brought nothing. */
+/** The supplement of a message. Null: the client brought no conversation. */
 export const keptTranscript = (message: Pick<Message, "supplements">): Transcript | null =>
   Option.getOrNull(readTranscript(readSupplement(message, transcriptPart)?.value))
 
 const removalKind = "remove_temporary_thread"
 const Removal = Schema.Struct({ threadId: ThreadId, assistantId: Schema.NullOr(AssistantId) })
 
-/** What vendors count for a picture of usual size. */
+/** The tokens that vendors count for a picture of usual size. */
 const mediaTokens = 1000
 const tokensPerMessage = 4
 

@@ -14,9 +14,9 @@ import { isOfOpenAi } from "./Options.ts"
 import type { Fields } from "./Request.ts"
 
 export interface WingFields {
-  /** As they were sent. */
+  /** The fields as they were sent. */
   readonly sent: Fields
-  /** What their parts are told, as `TurnRequest.options`. */
+  /** The options of their parts, as `TurnRequest.options`. */
   readonly options: Schema.JsonObject
 }
 
@@ -36,7 +36,7 @@ export const makeWingFields = Effect.gen(function* () {
       : Result.fail(fromWire({ status: 422, detail: problems }))
   }
 
-  /** Why a turn was refused, by the names of the body. */
+  /** The reason why a turn was refused, with the names of the body's fields. */
   const refusal = (error: OpenAiError | KernelError): OpenAiError =>
     error instanceof OpenAiError ? error : fromKernel(error, wings.bodyPath)
 

@@ -40,7 +40,7 @@ interface Heartbeat<A> {
   readonly clock: Clock.Clock
 }
 
-/** Where the bytes go. */
+/** Takes the bytes of a stream. */
 export interface Sink {
   readonly hasRoom: () => boolean
   readonly write: (bytes: Uint8Array) => void
@@ -69,7 +69,7 @@ const tell = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }
   pulse.write(ping)
   const timer = Effect.runForkWith(yield* Effect.context())(pulse.beats)
   const streams = yield* OpenStreams
-  /** Where many streams are open: other streams go first, and a pause follows the piece. */
+  /** With many open streams, lets other streams go first, and pauses after a piece. */
   const writeAmongMany = (batch: ReadonlyArray<A>) =>
     Effect.andThen(
       Effect.andThen(
@@ -86,7 +86,7 @@ const tell = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }
   )
 })
 
-/** Writes the events of a batch from the index `start` on. Where there is no room, it waits. */
+/** Writes the events of a batch from the index `start` on. Waits while there is no room. */
 const writeBatch = <A>(
   batch: ReadonlyArray<A>,
   start: number,

@@ -1,6 +1,6 @@
 /**
- * Characters that JSON leaves as they are, and that some readers take for the end of a line: Python's `splitlines` and the `iter_lines` of its
- * HTTP clients do. Everything that goes out as server-sent events is escaped here. They stand inside of JSON strings only.
+ * Escapes characters in server-sent events that some readers take for the end of a line, although JSON allows them unescaped: Python's
+ * `splitlines` and the `iter_lines` of its HTTP clients do. Such characters occur only inside of JSON strings.
  */
 const lineEnds = [
   ["\u0085", "\\u0085"],

@@ -10,9 +10,12 @@ import type * as Scope from "effect/Scope"
 import { HttpSettings } from "../HttpSettings.ts"
 import { ServiceUnavailable } from "../wire/Errors.ts"
 
-/** Up to so many streams get each piece at once. */
+/** Up to this number of streams, each stream gets its pieces at once. */
 const few = 500
-/** Milliseconds of a pause for each stream: a thousand streams get twenty pieces a second, five thousand four. */
+/**
+ * The milliseconds by which each open stream lengthens the pause. So with a thousand streams each gets twenty pieces a second, with five
+ * thousand four.
+ */
 const pauseOfEach = 0.05
 /** Seconds after which a client that found no slot may ask again. */
 const secondsToRetry = 5

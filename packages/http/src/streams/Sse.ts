@@ -1,6 +1,6 @@
 /**
- * A run's events as a stream of the wire. This is the hot path of the server: a batch of events becomes one piece of
- * text and one array of bytes, a delta costs one `JSON.stringify` of its text, and what all events of a stream share is written once.
+ * A run's events as a stream of the wire. Most of the server's time is spent here. So a batch of events becomes one piece of text and one
+ * array of bytes, a delta costs one `JSON.stringify` of its text, and the fields that all events of a stream share are written once.
  */
 import type { StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
 import type { ReplyIds } from "@colloquy/core/adapters"
@@ -18,7 +18,7 @@ import { inBytes, withHeartbeat } from "./Heartbeat.ts"
 import { withoutLineEnds } from "./LineEnds.ts"
 import { contextUsageToWire } from "../encoding/Encode.ts"
 
-/** How what parts keep and tell is shown. */
+/** Shows the supplements and events of parts. */
 export type Shown = Pick<typeof Wings.Service, "event" | "fields">
 
 /** Events in, text out. Events without a form on the wire give nothing. */
@@ -124,7 +124,9 @@ const rareEventFields = (event: Rare, wings: Shown, runId: string) => {
   }
 }
 
-/** The stream itself tells these, after the fields of an event. A part that tells them too would have them twice in one object. */
+/**
+ * Fields that the stream itself writes, after the fields of an event. If a part's event had them too, they would be in the object twice.
+ */
 const common = ["thread_id", "assistant_id", "run_id", "sequence"]
 
 const withoutCommon = <Fields extends object>(fields: Fields | null): object | null =>
@@ -170,7 +172,7 @@ const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, wing
   }
 }
 
-/** Of the fields that belong to parts, those that the end of a stream carries. */
+/** The fields of parts that the end of a stream carries. */
 const fieldsOfEnd = ({
   memory_operation_id = null,
   metadata_ = null,

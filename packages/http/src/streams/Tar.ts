@@ -11,7 +11,7 @@ export interface TarEntry {
   readonly modifiedAt: Date
 }
 
-/** What stands before the bytes of an entry. */
+/** The header before the bytes of an entry. */
 export const tarHeader = ({ modifiedAt, name, size }: TarEntry): Uint8Array => {
   const bytes = encoder.encode(name)
   const seconds = Math.max(0, Math.floor(modifiedAt.getTime() / 1000))

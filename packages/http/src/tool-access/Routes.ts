@@ -1,6 +1,6 @@
 /**
- * How owners grant access to servers of tools at which each has an account, as a wing: an endpoint that begins, the one to which the browser
- * comes back, and those that show and end the access. What the servers speak stands behind `ToolAccess`.
+ * A wing by which owners grant access to servers of tools at which each owner has an account. It has an endpoint that begins the access,
+ * one to which the browser comes back, and those that show and end the access. The protocol of the servers is behind `ToolAccess`.
  */
 import type { Principal, StoreUnavailable } from "@colloquy/core"
 import { makeAuthentication } from "@colloquy/core/adapters"
@@ -160,8 +160,8 @@ const callbackHandlers = HttpApiBuilder.group(
     const installed = yield* service
     const authenticate = yield* makeAuthentication(yield* HttpSettings)
     /**
-     * The owner who opens this address: by the session of the browser, or by the key of a page that passes the request on. Null: nobody is
-     * known, so only `state` says who asked.
+     * The owner who opens this address: by the session of the browser, or by the key of a page that passes the request on. Null: the owner
+     * is known only from `state`.
      */
     const asking = (request: HttpServerRequest) =>
       authenticate(Redacted.make(request.headers["x-api-key"] ?? ""), readCredentials(request)).pipe(

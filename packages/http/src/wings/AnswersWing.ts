@@ -14,7 +14,7 @@ import type { SystemOne } from "../wire/Answers.ts"
 import { isGiven, isOneOf, problem, type Path, type RawFields } from "../bodies/RawFields.ts"
 import type { Wing } from "./Wing.ts"
 
-/** When each field of a message asks for something that typed answers do not give. */
+/** For each field of a message, the values that ask for something which typed answers do not give. */
 const unsupported: Readonly<Record<string, (value: unknown) => boolean>> = {
   stream: (value) => value === true,
   thinking: isGiven,

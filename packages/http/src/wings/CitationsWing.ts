@@ -1,4 +1,4 @@
-/** What an answer cites of the excerpts and memories that its model was given. `citations` of a message is an option of the turn itself. */
+/** The excerpts and memories that an answer cites. `citations` of a message is an option of the turn itself. */
 import { citationsIn, citationsName } from "@colloquy/core/wings"
 import type { Wing } from "./Wing.ts"
 

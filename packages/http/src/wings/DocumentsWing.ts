@@ -1,4 +1,4 @@
-/** Documents: the files of a message, and what an answer was told from them. Their endpoints are in `DocumentsApi`. */
+/** Documents: the files of a message, and the excerpts that an answer was given. Their endpoints are in `DocumentsApi`. */
 import { documentsPartName, retrievedIn } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,7 @@ const title = "Attaching files"
 
 const isAsked = ({ attachments }: RawFields): boolean => Array.isArray(attachments) && attachments.length > 0
 
-/** What the part keeps with a user's message. */
+/** The supplement of a user's message. */
 const Attached = Schema.Struct({
   attachments: Schema.Array(
     Schema.Struct({
@@ -24,7 +24,7 @@ const Attached = Schema.Struct({
   )
 })
 
-/** What it keeps with an answer. */
+/** The supplement of an answer. */
 const Recalled = Schema.Struct({ files: Schema.Array(Schema.String) })
 
 const readAttached = Schema.decodeUnknownOption(Attached)

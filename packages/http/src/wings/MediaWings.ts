@@ -1,6 +1,6 @@
 /**
- * Images and video: tools that the model may use in this turn, with the settings of the message; what was made, with an address that is
- * signed when it is read.
+ * Images and video: tools that the model may use in this turn, with the settings of the message. Media that were made have an address that
+ * is signed when the answer is read.
  */
 import { type GeneratedMedia, mediaGenerated, mediaIn, readMedium } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
@@ -51,7 +51,7 @@ const generated: Pick<Wing, "fields" | "event"> = {
   }
 }
 
-/** Where the options of a part stand in the message. */
+/** The path of a part's options in the message. */
 const bodyPaths: Readonly<Record<string, (kind: string, rest: Path) => Path>> = {
   provider: (kind) => [`${kind}_model_provider`],
   model: (kind) => [`${kind}_model_name`],

@@ -3,7 +3,7 @@ import { outputIn, outputsPartName } from "@colloquy/core/wings"
 import { isGiven, type Path, problem } from "../bodies/RawFields.ts"
 import type { Wing } from "./Wing.ts"
 
-/** What a message with a schema cannot ask for as well. */
+/** The fields that a message cannot have beside a schema. */
 const others = { json_output: (value: unknown) => value === true, system_one: isGiven }
 
 const isOther = (name: string): name is keyof typeof others => Object.hasOwn(others, name)

@@ -1,4 +1,4 @@
-/** An event of a part as it goes out where the wing says nothing else: under its own type, with the fields of its data. */
+/** The usual form of a part's event on the wire: under its own type, with the fields of its data. */
 import { isJsonObject } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import type { PartTold } from "./Wing.ts"

@@ -1,6 +1,6 @@
 /**
- * What HTTP knows of one part of turns: which fields of a message speak to it, how the wire shows what it keeps and tells, and the endpoints
- * that belong to it. The rooms of the kernel have one file each beside this one; a host gives its own as `wings` of `webHandler`. Whether
+ * The HTTP side of one part of turns: the fields of a message that speak to the part, the form of its supplements and events on the wire,
+ * and its endpoints. The rooms of the kernel have one file each beside this one; a host gives its own as `wings` of `webHandler`. Whether
  * the kernel has the part is asked of `TurnParts` at each request: without it, a field that asks for it is a 422.
  */
 import type { Kernel, TurnEvent } from "@colloquy/core"
@@ -21,11 +21,11 @@ export type MessageFields = MessageBody | StatelessMessageBody
 /** A field of a message that asks the part for something. */
 export interface AskedField {
   readonly path: Path
-  /** What is asked for, as the subject of a sentence: `Memory`, `Web search`. */
+  /** The name of the feature, as the subject of a sentence: `Memory`, `Web search`. */
   readonly title: string
 }
 
-/** The schema of each field, by the name that it has on the wire. What stands there is the JSON of a value. */
+/** The schema of each field, by the field's name on the wire. The value there is JSON. */
 export type OwnFields = Readonly<Record<string, Schema.ConstraintCodec<unknown, unknown>>>
 
 /** The fields of a message that belong to one part of turns. */
@@ -36,19 +36,19 @@ export interface MessageWords {
   readonly own?: OwnFields
   /** The fields that ask the part for something; none where they are absent or say `off`. */
   readonly asked: (fields: RawFields) => ReadonlyArray<AskedField>
-  /** Fields that say how. They have no effect unless the field that `of` names asks for the part. */
+  /** Fields with settings. They have no effect unless the field that `of` names asks for the part. */
   readonly details?: { readonly of: string; readonly fields: ReadonlyArray<string> }
-  /** What is asked for is done by a model, and not for a message that is only saved. */
+  /** True: a model does the work of this field, so the field has no effect in a message that is only saved. */
   readonly needsModel?: boolean
   /** Rules between fields. They hold whether the part is there or not. */
   readonly problems?: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
-  /** What the part is told (`TurnRequest.options`) when a field asks for it. */
+  /** The options of the part (`TurnRequest.options`) when a field asks for it. */
   readonly options: (fields: MessageFields, raw: RawBody) => Schema.Json
   /** The field that a problem in these options is about. Absent: the options have the names of the wire. */
   readonly bodyPath?: (path: Path) => Path
 }
 
-/** The values that a part keeps, null where it keeps none. */
+/** The values that a part keeps. Null: it keeps none. */
 export interface Kept {
   readonly answer: Schema.Json | null
   readonly userMessage: Schema.Json | null
@@ -73,14 +73,14 @@ export type PartFields = Pick<
   readonly added: Readonly<Record<string, Schema.Json>>
 }
 
-/** What a part tells the readers of a turn. */
+/** An event of a part for the readers of a turn. */
 export type PartTold = Extract<TurnEvent, { readonly _tag: "PartTold" }>
 
 export interface Wing {
   /** The name of the part, and the key of its options and supplements. */
   readonly part: string
   readonly message?: MessageWords
-  /** What the part keeps, as fields of the wire. Addresses of documents are written now, because they are good for a while only. */
+  /** The part's supplements as fields of the wire. Addresses of documents are written now, because they are good for a while only. */
   readonly fields?: (kept: Kept, urlOf: UrlOf) => Partial<PartFields>
   /**
    * An event as it goes out. Without a `type` it has that which the part told; with a type of the API it is left out, with a line in the log.
@@ -106,6 +106,6 @@ export interface WingEndpoints {
   readonly reflect?: (add: (endpoint: { readonly method: string; readonly path: string }) => void) => void
 }
 
-/** What the routes of a wing may ask for: the kernel's use cases, and the guards and settings of the API that mounts them. */
+/** The services that the routes of a wing may use: the kernel's use cases, and the guards and settings of the API that mounts them. */
 export type WingServices = Authorization | RateLimit | Validation | Kernel.Kernel
 export type WingRoutes = Layer.Layer<never, never, HttpRouter.HttpRouter | WingServices>

@@ -25,7 +25,9 @@ export const served = <Id extends string, Groups extends HttpApiGroup.Constraint
   routes: withoutFiles(Layer.provide(HttpApiBuilder.layer(api), handlers))
 })
 
-/** What reads a description looks at its groups one by one, so its type need not name those that wings add. */
+/**
+ * Adds endpoints to a description. Its type does not name the added groups, because readers of a description look at its groups one by one.
+ */
 const withAddedGroups = <Described extends HttpApi.Constraint>(
   added: HttpApi.Constraint,
   described: Described

@@ -1,6 +1,6 @@
 /**
- * The wings of one server: those of the kernel's own rooms, and those that the host registered. What concerns more than one of them is done
- * here, once: which fields of a message ask which part for what, and how the wire shows what parts keep and tell.
+ * The wings of one server: those of the kernel's own rooms, and those that the host registered. Work that concerns more than one wing is
+ * done here, once: the fields of a message that speak to parts, and the form of supplements and events on the wire.
  */
 import type { TurnRequest } from "@colloquy/core"
 import * as Context from "effect/Context"
@@ -48,7 +48,7 @@ type Supplements = Schema.JsonObject
 export class Wings extends Context.Service<
   Wings,
   {
-    /** The problems of all fields that speak to parts, and those that ask a part which is not there. */
+    /** The problems of all fields that speak to parts, and of fields that ask for a part which the kernel does not have. */
     readonly problems: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
     /** `TurnRequest.options`; undefined when the message asks nothing of any part. */
     readonly options: (fields: MessageFields, raw: RawBody) => Schema.JsonObject | undefined
@@ -56,15 +56,15 @@ export class Wings extends Context.Service<
     readonly brought: ReadonlyArray<string>
     /** The parts of which a field of the body speaks, also one that says `off`. */
     readonly named: (body: unknown) => ReadonlyArray<string>
-    /** Fields of wings that have no effect in this message, and why. */
+    /** Fields of wings that have no effect in this message, each with the reason. */
     readonly ignored: (fields: RawFields, isOnlySaved: boolean) => ReadonlyArray<IgnoredOption>
     /** The field of the message that a refusal of this part is about. */
     readonly bodyPath: BodyPath
     /** An event of a part as it goes out, without the fields that all events have. Null: it does not go out. */
     readonly event: (event: PartTold) => Schema.JsonObject | null
     /**
-     * What parts keep with an answer and with its question, as fields of the wire. Media of all parts are one list. `completedRun` is the
-     * run of the message when it has completed, null otherwise.
+     * The supplements of an answer and of its question, as fields of the wire. Media of all parts are one list. `completedRun` is the run
+     * of the message when it has completed, null otherwise.
      */
     readonly fields: (answer: Supplements, userMessage: Supplements, completedRun: string | null) => Partial<PartFields>
   }
@@ -86,9 +86,9 @@ export class Wings extends Context.Service<
 type TellFault = (...said: ReadonlyArray<unknown>) => void
 
 /**
- * A host's wing adds fields and events and takes none of the API. What its code cannot show, what is no JSON, and what does not fit its schema
- * is left out, with a line in the server's log: a conversation can be read all the same. An event with a type of the API would be taken for
- * one of the kernel, by readers whom no review protects.
+ * A host's wing adds fields and events, and replaces none of the API. If its code fails, or gives a value that is no JSON or does not fit
+ * its schema, the value is left out, with a line in the server's log, so that the conversation can still be read. Events with a type of the
+ * API are left out too: readers would take them for reviewed events of the kernel.
  */
 const shielded = (wing: Wing, tell: TellFault): Wing => {
   const { event = plainEvent, fields, part, schemas = {} } = wing
@@ -135,7 +135,7 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
   }
 }
 
-/** Of a cycle, a BigInt, a function and undefined the answer would have nothing, or could not be written. */
+/** Whether a value can be written as JSON: no cycle, BigInt, function or undefined. */
 const isWritable = (value: unknown): boolean => {
   try {
     return typeof JSON.stringify(value) === "string"
@@ -150,7 +150,7 @@ type Readers = ReadonlyMap<string, (value: unknown) => Option.Option<unknown>>
 const readersOf = (own: OwnFields = {}): Readers =>
   new Map(Object.entries(own).map(([name, schema]) => [name, Schema.decodeUnknownOption(Schema.toCodecJson(schema))]))
 
-/** What of a wing has a name that no other may have. */
+/** The kinds of names that only one wing may use. */
 interface Brought {
   readonly part: string
   readonly message?: { readonly own?: object }
@@ -169,7 +169,7 @@ const endpointsOf = ({ reflect }: NonNullable<Brought["endpoints"]> = {}): objec
 
 const eventsOfApi: ReadonlySet<string> = new Set(StreamEvent.members.map(({ fields }) => fields.type.literal))
 
-/** What the API has beside its wings, in the same form. */
+/** The API without its wings, in the same form. */
 const api = (reflect: Reflect): Brought => ({
   part: "API",
   message: { own: { ...MessageBody.fields, ...StatelessMessageBody.fields } },
@@ -200,7 +200,7 @@ const withoutClashes = (added: ReadonlyArray<Wing>, reflect: Reflect): ReadonlyA
   return added
 }
 
-/** `tell` gets what is wrong with an event of a part without a wing: a host's. */
+/** Makes the wings of a server. `tell` gets the problem of an event of a host's part that has no wing. */
 export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf, tell: TellFault): typeof Wings.Service => {
   const byPart = new Map(wings.map((wing) => [wing.part, wing]))
   const concerning = new Set(wings.flatMap(({ message }) => message?.concerns ?? []))
@@ -299,7 +299,7 @@ const pathAmong =
     return path.length === 0 ? [part] : path
   }
 
-/** For refusals of the kernel's own parts alone. */
+/** The field names for refusals of the kernel's own parts alone. */
 export const ownBodyPath = pathAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
 
 const nothing: Partial<PartFields> = {}

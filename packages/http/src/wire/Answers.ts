@@ -26,7 +26,7 @@ const TypedQuestion = Schema.Union([
   Schema.Struct({ type: Schema.Literal("score"), ...instructions, criteria: Schema.Array(Schema.String) })
 ]).annotate({ identifier: "TypedQuestion" })
 
-/** What `system_one` asks for. The server checks it by its own rules, so that every problem is told. */
+/** The questions of `system_one`. The server checks them by its own rules, so that every problem is told. */
 export const SystemOneRequest = Schema.Struct({
   questions: Schema.Record(Schema.String, TypedQuestion),
   state: maybe(Schema.Union([Schema.String, Schema.JsonObject, Schema.Array(Schema.Json)]))

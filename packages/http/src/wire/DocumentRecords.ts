@@ -12,7 +12,7 @@ const document = {
   document_id: Id,
   filename: Schema.String,
   status: DocumentStatus,
-  /** How far the indexing came, or why it failed, in words for a person. */
+  /** The progress of the indexing, or the reason of its failure, in words for a person. */
   status_message: text,
   summary: text,
   /** Where it is attached: one of the two. */

@@ -361,7 +361,7 @@ const decisionProblem = ({ detail, index, path = [], problem, toolCallId }: Deci
   }
 }
 
-/** What the wire answers to these errors of the kernel. */
+/** The errors of the wire for these errors of the kernel. */
 export type WireError<E extends KernelError> = ReturnType<(typeof table)[E["_tag"]]>
 
 /** The compiler does not follow that the entry under an error's tag takes that error; `satisfies` above has checked it. */

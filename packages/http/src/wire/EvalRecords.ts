@@ -60,9 +60,9 @@ const byHand = {
   ...texts,
   /** The assistant that is asked. Absent: an experiment names one. */
   assistant_id: maybe(Uuid),
-  /** What was said before the question, oldest first. */
+  /** The messages before the question, oldest first. */
   messages: maybe(Schema.Array(GivenMessage)),
-  /** What tools answer when they are answered from the record. */
+  /** The outputs of tools whose calls are answered from the record. */
   tools: maybe(Schema.Array(Recorded).check(Schema.isMaxLength(1000))),
   /** The tools that the question brings in the place of the assistant's, as `tools` of a message. */
   tool_definitions: maybe(Schema.Array(Tool)),
@@ -87,7 +87,7 @@ export const EvalCasesImport = Schema.Struct({ cases: Schema.Array(GivenCase) })
   identifier: "EvalCasesImport"
 })
 
-/** What is absent stays as it is. */
+/** A change of a case. Absent fields stay unchanged. */
 export const EvalCaseUpdate = Schema.Struct({
   ...record,
   ...texts,
@@ -122,7 +122,7 @@ export const EvalCase = Schema.Struct({
   tool_definitions: Schema.NullOr(Schema.Array(Tool)),
   /** Null: the instructions of the assistant. */
   instructions: Schema.NullOr(Schema.String),
-  /** What the question asks for in the place of words, as a message does. */
+  /** The form of the answer that the question wants, as in a message. */
   ...askedFields,
   /** The ids of the question's message when the case was made of a stored turn. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ thread_id: Id, message_id: Id })),
@@ -152,7 +152,7 @@ export const EvalCaseDeleted = Schema.Struct({
 
 const VariantName = Schema.NonEmptyString.check(Schema.isMaxLength(200))
 
-/** One way to answer the cases. What is absent is as the assistant has it. */
+/** One way to answer the cases. Absent fields have the values of the assistant. */
 const EvalVariant = Schema.Struct({
   name: VariantName,
   /** Absent: the assistant of each case. */
@@ -283,9 +283,9 @@ const Judge = Schema.Struct({
   expected: Schema.String,
   /** Equal for equal questions. */
   question_set: Schema.String,
-  /** Its probabilities against the feedback on turns that it judged; null: there is none. */
+  /** The judge's probabilities, compared with the feedback on the turns that it judged. Null: there is no feedback. */
   feedback: Schema.NullOr(Calibration),
-  /** Its answers against what persons said is true; null: nobody did. */
+  /** The judge's answers, compared with the outcomes that persons told. Null: nobody told any. */
   outcomes: Schema.NullOr(Calibration)
 }).annotate({ identifier: "EvalJudge" })
 
@@ -321,7 +321,7 @@ export const ExperimentSummary = Schema.Struct({
       )
     })
   ),
-  /** How far each judge of the results can be believed. */
+  /** The reliability of each judge of the results. */
   judges: Schema.Array(Judge)
 }).annotate({ identifier: "ExperimentSummary" })
 

@@ -1,6 +1,6 @@
 /**
- * What the records of the wire are made of. Fields that a client may leave out may also be null: clients with optional fields send nulls
- * for everything that they do not set, and mean "not given".
+ * The building blocks of the records of the wire. Fields that a client may leave out may also be null: clients with optional fields send
+ * nulls for everything that they do not set, and mean "not given".
  */
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"

@@ -1,4 +1,4 @@
-/** What happened inside a run, as `GET /threads/{t}/runs/{r}/inspection` answers. */
+/** The inside of a run, as `GET /threads/{t}/runs/{r}/inspection` shows it. */
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Fields.ts"
 
@@ -37,7 +37,7 @@ const RunFailure = Schema.Struct({
   status: integer,
   code: Schema.NullOr(Schema.String),
   request_id: Schema.NullOr(Schema.String),
-  /** What the provider or the connection said, without keys and without the conversation. */
+  /** The words of the provider or of the connection, without keys and without the conversation. */
   said: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "RunFailure" })
 
@@ -54,7 +54,7 @@ const inspection = {
   steps: Schema.Array(RunStep),
   /** Why model calls failed. */
   failures: Schema.Array(RunFailure),
-  /** What was paid for beside the conversation's model. */
+  /** Charges beside those of the conversation's model. */
   charges: Schema.Array(RunCharge),
   /** One for each model call, in order; empty until the leg is settled. `input_tokens` is what the provider counted. */
   prompts: Schema.Array(

@@ -58,7 +58,7 @@ export type MemoryRequest = typeof MemoryRequest.Type
 export const MemorySearchRequest = Schema.Struct({
   query: Schema.String.check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" })),
   limit: maybeOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostFound })), 5),
-  /** Only what was true at this time, in the words that each memory had for it. */
+  /** Only memories that were true at this time, in the words that they had then. */
   at: maybe(Moment)
 }).annotate({ identifier: "MemorySearchRequest" })
 export type MemorySearchRequest = typeof MemorySearchRequest.Type
@@ -99,7 +99,7 @@ export const MemoryStats = Schema.Struct({
   })
 }).annotate({ identifier: "MemoryStats" })
 
-/** What a memory said before, newest first. */
+/** Earlier versions of a memory, newest first. */
 export const MemoryHistory = Schema.Struct({
   versions: Schema.Array(
     Schema.Struct({
@@ -126,14 +126,14 @@ export const MemoryLines = Schema.String.annotate({
 
 export const MemoryImported = Schema.Struct({
   imported: integer,
-  /** Copies of what was there already. */
+  /** The number of memories that existed already. */
   skipped: integer
 }).annotate({ identifier: "MemoryImported" })
 
 export const MemoryOperation = Schema.Struct({
   operation_id: Schema.String,
   status: Schema.Literals(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"]),
-  /** What was changed; `memory` is null once the memory is gone. */
+  /** A change; `memory` is null if the memory has been deleted. */
   memory_ids: Schema.Array(
     Schema.Struct({
       id: Schema.String,

@@ -1,4 +1,4 @@
-/** What guards every endpoint: who asks, how often, and the form in which problems of a request are listed. */
+/** The guards of every endpoint: authentication, rates, and the form in which problems of a request are listed. */
 import type { KeyScope, Principal } from "@colloquy/core"
 import * as Context from "effect/Context"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"

@@ -1,4 +1,4 @@
-/** What concerns an owner as a whole, on the wire. */
+/** Records of an owner as a whole. */
 import { KeyScope } from "@colloquy/core"
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Fields.ts"

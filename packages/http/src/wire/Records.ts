@@ -85,7 +85,7 @@ export const AssistantCloneResponse = Schema.Struct({
   memories_cloned: Schema.Int
 }).annotate({ identifier: "AssistantCloneResponse" })
 
-/** How far an answer is. */
+/** The status of an answer. */
 export const MessageStatus = Schema.Literals(["IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
 
 /** A file of a message. */
@@ -131,7 +131,7 @@ export type ContextUsage = typeof ContextUsage.Type
 const audio = { audio_url: text, document_id: text, duration: Schema.NullOr(Schema.Finite) }
 const voiceModel = { provider: Schema.String, model: Schema.String }
 
-/** What was heard and what was spoken. A recording or a speech that is not kept has no address. */
+/** The recording that was heard, and the speech that was given. If one of them is not kept, it has no address. */
 export const VoiceRecords = Schema.Struct({
   stt: Schema.NullOr(Schema.Struct({ transcript: Schema.String, language: text, ...voiceModel, ...audio })),
   tts: Schema.NullOr(
@@ -348,7 +348,7 @@ export const CancelResponse = Schema.Struct({
 
 const PromptPart = Schema.Struct({ part: Schema.String, tokens: Schema.Int, messages: Schema.Int })
 
-/** What went into the last prompt of a run, and what was left out. */
+/** The content of a run's last prompt, and the parts that were left out. */
 export const PromptReport = Schema.Struct({
   model: Schema.String,
   context_limit: integer,

@@ -12,7 +12,7 @@ const fields = {
   paused: maybeOr(Schema.Boolean, false),
   /** The metadata of the schedule's messages. */
   metadata: maybe(Schema.JsonObject),
-  /** What happens to times at which no process was running: one turn for all of them, or none. */
+  /** The rule for times at which no process was running: one turn for all of them, or none. */
   on_missed: maybeOr(OnMissed, "once")
 }
 
@@ -27,7 +27,7 @@ export const ScheduleRequest = Schema.Struct({
 }).annotate({ identifier: "ScheduleRequest" })
 export type ScheduleRequest = typeof ScheduleRequest.Type
 
-/** What is absent stays as it is. */
+/** A change of a schedule. Absent fields stay unchanged. */
 export const ScheduleUpdate = Schema.Struct({
   cron: maybe(Schema.String),
   timezone: maybe(Schema.String),

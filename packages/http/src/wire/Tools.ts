@@ -30,7 +30,10 @@ export const ToolCall = Schema.Struct({
 }).annotate({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
-/** What a tool asks a person in the middle of its call; the answer, an object that fits the schema, goes into the `arguments` of an approval. */
+/**
+ * The question that a tool asks a person in the middle of its call. The answer, an object that fits the schema, goes into the `arguments`
+ * of an approval.
+ */
 export const Question = Schema.Struct({
   message: Schema.String,
   schema: Schema.JsonObject

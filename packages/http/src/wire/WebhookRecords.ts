@@ -14,7 +14,7 @@ export const WebhookRequest = Schema.Struct({
   include_content: maybeOr(Schema.Boolean, false)
 }).annotate({ identifier: "WebhookRequest" })
 
-/** What is absent stays as it is. */
+/** A change of a webhook. Absent fields stay unchanged. */
 export const WebhookUpdate = Schema.Struct({
   url: maybe(Schema.String),
   events: maybe(Schema.Array(WebhookEvent)),
