@@ -19,6 +19,7 @@ import { Deadlines } from "../primitives/Deadlines.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
+import { HostedCalls } from "../turns/HostedCalls.ts"
 import type { TurnParts } from "../turns/TurnParts.ts"
 import type { ClientSocket, Credentials } from "./ClientSocket.ts"
 import { RealtimeModels } from "./RealtimeModel.ts"
@@ -76,7 +77,8 @@ export class RealtimeSessions extends Context.Service<
   ).pipe(
     Layer.provide(RealtimeSession.layer),
     Layer.provide([SessionAdmission.layer, SessionTools.layer, OpenSessions.layer]),
-    Layer.provide([SessionPlaces.layer, Deadlines.layer])
+    Layer.provide([SessionPlaces.layer, HostedCalls.layer]),
+    Layer.provide(Deadlines.layer)
   )
 }
 

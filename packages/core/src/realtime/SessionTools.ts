@@ -13,14 +13,12 @@ import { Metering } from "../metering/Metering.ts"
 import type { EndCharge } from "../metering/PaidCall.ts"
 import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
-import { Deadlines } from "../primitives/Deadlines.ts"
 import { MessageId } from "../primitives/Ids.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { rejection } from "../tools/ToolRoundTrip.ts"
-import { findAnswerer, needsApproval, runHosted } from "../turns/HostedCalls.ts"
-import { TurnSettings } from "../turns/TurnSettings.ts"
+import { findAnswerer, HostedCalls } from "../turns/HostedCalls.ts"
 import type { Opening } from "./SessionAdmission.ts"
 import type { CallDecision, Input } from "./SessionSteps.ts"
 
@@ -45,7 +43,7 @@ export class SessionTools extends Context.Service<
     readonly begin: (opening: Opening, surroundings: CallSurroundings) => Effect.Effect<RunningTools, never, Principal>
   }
 >()("@colloquy/core/realtime/SessionTools") {
-  static readonly layer: Layer.Layer<SessionTools, never, UsageLedger | ThreadStore | QuotaStore | Deadlines> =
+  static readonly layer: Layer.Layer<SessionTools, never, UsageLedger | ThreadStore | QuotaStore | HostedCalls> =
     Layer.effect(
       SessionTools,
       Effect.gen(function* () {
@@ -53,8 +51,7 @@ export class SessionTools extends Context.Service<
         const metering = yield* Metering
         const { credit } = yield* makeDayBudget
         const threads = yield* ThreadStore
-        const deadlines = yield* Deadlines
-        const settings = yield* TurnSettings
+        const hosted = yield* HostedCalls
 
         const begin = Effect.fnUntraced(function* (
           { held, place, plan, request }: Opening,
@@ -107,11 +104,8 @@ export class SessionTools extends Context.Service<
               journal: (fields) => Effect.asVoid(threads.mergeMetadata(threadId, fields)),
               ensureCredit: (need) => credit(need, assistantId)
             }
-            const limits = { deadlines, settings }
-            const runTool = ({ args, tool }: Pick<typeof answerer, "args" | "tool">) =>
-              Effect.map(runHosted(tool, args, from, limits), (output) =>
-                typeof output === "string" ? output : withoutAnswer
-              )
+            const runTool = (by: Pick<typeof answerer, "args" | "tool">) =>
+              Effect.map(hosted.run(by, from), (output) => (typeof output === "string" ? output : withoutAnswer))
             const approved = Effect.suspend(() => {
               const decided = Deferred.makeUnsafe<CallDecision>()
               undecided.set(toolCallId, decided)
@@ -120,7 +114,7 @@ export class SessionTools extends Context.Service<
                 isApproved ? runTool(answerer) : Effect.succeed(rejection(reason ?? undefined))
               )
             })
-            return Effect.flatMap(needsApproval(answerer, from, limits), (by) => {
+            return Effect.flatMap(hosted.needsApproval(answerer, from), (by) => {
               if (by._tag === "Approval") return request.approvals === true ? approved : Effect.succeed(withoutApproval)
               return by._tag === "Refused" ? Effect.succeed(by.output) : runTool(by)
             })

@@ -10,17 +10,16 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import { Deadlines } from "../primitives/Deadlines.ts"
 import { MessageId, newId } from "../primitives/Ids.ts"
 import type { History } from "../threads/Message.ts"
 import { type HostedCall, PersonAsked } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { approvedResults, withResults } from "./ApprovedCalls.ts"
-import { type CallAnswerer, findAnswerer, needsApproval, runHosted } from "./HostedCalls.ts"
+import { type CallAnswerer, findAnswerer, HostedCalls } from "./HostedCalls.ts"
 import type { Leg } from "./Leg.ts"
 import { goesOnInNextCall, recordStep, requireAnswer, toAnswer } from "./Questions.ts"
-import { rewritingOf } from "./Rewriting.ts"
+import { legRewriting } from "./Rewriting.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -51,15 +50,15 @@ export class AnswerCalls extends Context.Service<
     readonly runApproved: (leg: Leg, findTurn: FindTurn, history: History) => Effect.Effect<RanCalls, never, Principal>
   }
 >()("@colloquy/core/turns/AnswerCalls") {
-  static readonly layer: Layer.Layer<AnswerCalls, never, Deadlines> = Layer.effect(
+  static readonly layer: Layer.Layer<AnswerCalls, never, HostedCalls> = Layer.effect(
     AnswerCalls,
     Effect.gen(function* () {
-      const deadlines = yield* Deadlines
+      const hosted = yield* HostedCalls
       const counter = yield* TokenCounter
       const settings = yield* TurnSettings
 
       const runAnswerer = (by: Exclude<CallAnswerer, { readonly _tag: "Client" }>, call: HostedCall) =>
-        by._tag === "Refused" ? Effect.succeed(by.output) : runHosted(by.tool, by.args, call, { deadlines, settings })
+        by._tag === "Refused" ? Effect.succeed(by.output) : hosted.run(by, call)
 
       /** Says what the call waits for, if there is no output yet: a run that it has begun, or the answer to a question. */
       const answer = Effect.fnUntraced(function* (
@@ -99,7 +98,7 @@ export class AnswerCalls extends Context.Service<
       ) {
         if (found._tag === "Client") return "client"
         const hostedCall = callFrom(leg, findTurn, call.id, found)
-        const by = found._tag === "Hosted" ? yield* needsApproval(found, hostedCall, { deadlines, settings }) : found
+        const by = found._tag === "Hosted" ? yield* hosted.needsApproval(found, hostedCall) : found
         if (by._tag === "Approval") return "approval"
         return yield* answer(leg, call, runAnswerer(by, hostedCall))
       })
@@ -163,7 +162,7 @@ export class AnswerCalls extends Context.Service<
 const callFrom = (leg: Leg, findTurn: FindTurn, toolCallId: string, by: CallAnswerer): HostedCall => ({
   toolCallId,
   ...findTurn(by._tag === "Hosted" ? by.part : ""),
-  rewriting: rewritingOf(leg, "tool_output")
+  rewriting: legRewriting(leg, "tool_output")
 })
 
 const hasWaitingChild = ({ log }: Leg, { id }: ToolCall): boolean =>

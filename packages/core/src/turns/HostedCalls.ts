@@ -2,8 +2,10 @@
  * Runs the calls of one model step that the kernel answers itself: hosted tools, in parallel, each with a timeout. Every failure becomes a
  * result text for the model, so that the model can go on. A run never fails because of a tool.
  */
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { genAi } from "../primitives/GenAi.ts"
@@ -11,11 +13,11 @@ import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { annotateContent } from "../models/SpanContent.ts"
 import { cutTo } from "../models/ReportedFigures.ts"
-import type { DeadlinesPort } from "../primitives/Deadlines.ts"
+import { Deadlines } from "../primitives/Deadlines.ts"
 import { type ArgumentProblem, type HostedCall, type HostedTool, PersonAsked } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { OfferedTool } from "./Leg.ts"
-import type { TurnSettings } from "./TurnSettings.ts"
+import { TurnSettings } from "./TurnSettings.ts"
 
 /** What answers a call: the client; a tool that the kernel runs; or a refusal text of the kernel, when no tool of that name can be run. */
 export type CallAnswerer =
@@ -49,42 +51,106 @@ export const findAnswerer = (
 
 type HostedAnswerer = Extract<CallAnswerer, { readonly _tag: "Hosted" }>
 
-/**
- * Asks the tool whether this call waits for an approval. A tool that cannot say it does not run without one. Arguments that the tool refuses
- * are told to the model, and nobody is asked to approve them.
- */
-export const needsApproval = (
-  by: HostedAnswerer,
-  call: HostedCall,
-  { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
-): Effect.Effect<
-  Exclude<CallAnswerer, { readonly _tag: "Client" }> | { readonly _tag: "Approval" },
-  never,
-  Principal
-> => {
-  const { args, tool } = by
-  if (tool.needsApproval === undefined) return Effect.succeed(by)
-  const refused = (output: string): CallAnswerer & { readonly _tag: "Refused" } => ({ _tag: "Refused", output })
-  const asked = Effect.suspend(() => {
-    const condition = tool.needsApproval
-    return typeof condition === "function" ? condition(args, call) : Effect.succeed(condition !== undefined)
-  })
-  const decided = Effect.gen(function* () {
-    const problems = tool.check === undefined ? [] : yield* tool.check(args)
-    if (problems.length > 0) return refused(badArguments(problems))
-    return (yield* asked) ? approval : by
-  }).pipe(
-    Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(refused(`Error: ${failed.message}`))),
-    Effect.catchCause((cause) =>
-      Effect.as(Effect.logError(`${tool.definition.name} could not say whether it needs an approval`, cause), approval)
-    )
-  )
-  return Effect.suspend(() =>
-    deadlines.within(callTimeout(tool, args, settings), decided, () => Effect.succeed(approval))
+const approval = { _tag: "Approval" } as const
+
+export class HostedCalls extends Context.Service<
+  HostedCalls,
+  {
+    /**
+     * Asks the tool whether this call waits for an approval. A tool that cannot say it does not run without one. Arguments that the tool
+     * refuses are told to the model, and nobody is asked to approve them.
+     */
+    readonly needsApproval: (
+      by: HostedAnswerer,
+      call: HostedCall
+    ) => Effect.Effect<Exclude<CallAnswerer, { readonly _tag: "Client" }> | typeof approval, never, Principal>
+    /** Runs one hosted call and returns its result text, or what it asks a person before it can have one. */
+    readonly run: (
+      by: Pick<HostedAnswerer, "args" | "tool">,
+      call: HostedCall
+    ) => Effect.Effect<string | PersonAsked, never, Principal>
+  }
+>()("@colloquy/core/turns/HostedCalls") {
+  static readonly layer: Layer.Layer<HostedCalls, never, Deadlines> = Layer.effect(
+    HostedCalls,
+    Effect.gen(function* () {
+      const { within } = yield* Deadlines
+      const { hostedToolTimeout, maxToolResult } = yield* TurnSettings
+
+      /** The time limit of one call. */
+      const callTimeout = ({ timeout }: HostedTool, args: Schema.JsonObject): Duration.Duration =>
+        Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? hostedToolTimeout)
+
+      return HostedCalls.of({
+        needsApproval: (by, call) => {
+          const { args, tool } = by
+          if (tool.needsApproval === undefined) return Effect.succeed(by)
+          const decided = Effect.gen(function* () {
+            const problems = tool.check === undefined ? [] : yield* tool.check(args)
+            if (problems.length > 0) return refused(badArguments(problems))
+            return (yield* isAsked(tool, args, call)) ? approval : by
+          }).pipe(
+            Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(refused(`Error: ${failed.message}`))),
+            Effect.catchCause((cause) =>
+              Effect.as(
+                Effect.logError(`${tool.definition.name} could not say whether it needs an approval`, cause),
+                approval
+              )
+            )
+          )
+          return Effect.suspend(() => within(callTimeout(tool, args), decided, () => Effect.succeed(approval)))
+        },
+
+        run: ({ args, tool }, call) => {
+          const result = Effect.suspend(() => tool.run(args, call)).pipe(
+            Effect.map(asText),
+            Effect.catchTag("PersonAsked", (question) => Effect.succeed(question))
+          )
+          const ran = Effect.suspend(() => {
+            const time = callTimeout(tool, args)
+            const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
+            return within(time, result, late)
+          }).pipe(
+            Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(`Error: ${failed.message}`)),
+            // An interruption of the whole run does not reach this handler. An interruption that reaches it was made by the tool itself.
+            Effect.catchCause((cause) =>
+              Effect.as(
+                Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),
+                "Error: the tool failed inside the server. Answer without it."
+              )
+            )
+          )
+          return rewritten(call, ran).pipe(
+            Effect.flatMap((whole) => {
+              // A part that rewrites has to see what lies across the limit.
+              const output = typeof whole === "string" ? cutTo(whole, maxToolResult) : whole
+              const attributes = () => ({
+                [genAi.toolArguments]: JSON.stringify(args),
+                ...(output instanceof PersonAsked ? {} : { [genAi.toolResult]: output })
+              })
+              return Effect.as(annotateContent(attributes), output)
+            }),
+            traced(`execute_tool ${tool.definition.name}`, {
+              attributes: {
+                [genAi.operation]: "execute_tool",
+                [genAi.toolName]: tool.definition.name,
+                [genAi.toolType]: "function",
+                [genAi.toolCallId]: call.toolCallId
+              }
+            })
+          )
+        }
+      })
+    })
   )
 }
 
-const approval = { _tag: "Approval" } as const
+const refused = (output: string): CallAnswerer & { readonly _tag: "Refused" } => ({ _tag: "Refused", output })
+
+const isAsked = ({ needsApproval }: HostedTool, args: Schema.JsonObject, call: HostedCall) =>
+  Effect.suspend(() =>
+    typeof needsApproval === "function" ? needsApproval(args, call) : Effect.succeed(needsApproval !== undefined)
+  )
 
 /** Lists every problem with its place, so that the model can correct all of them in one call. */
 const badArguments = (problems: ReadonlyArray<ArgumentProblem>): string =>
@@ -98,61 +164,11 @@ const badArguments = (problems: ReadonlyArray<ArgumentProblem>): string =>
 
 const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
 
-/** The time limit of one call. */
-const callTimeout = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
-  Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? settings.hostedToolTimeout)
-
 /** A tool that is written without types may give what is no JSON. */
 const asText = (output: unknown): string => {
   const text: unknown = typeof output === "string" ? output : JSON.stringify(output)
   if (typeof text !== "string") throw new TypeError("The tool gave something that is no JSON")
   return text
-}
-
-/** Runs one hosted call and returns its result text, or what it asks a person before it can have one. */
-export const runHosted = (
-  tool: HostedTool,
-  args: Schema.JsonObject,
-  call: HostedCall,
-  { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
-): Effect.Effect<string | PersonAsked, never, Principal> => {
-  const result = Effect.suspend(() => tool.run(args, call)).pipe(
-    Effect.map(asText),
-    Effect.catchTag("PersonAsked", (question) => Effect.succeed(question))
-  )
-  const ran = Effect.suspend(() => {
-    const time = callTimeout(tool, args, settings)
-    const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
-    return deadlines.within(time, result, late)
-  }).pipe(
-    Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(`Error: ${failed.message}`)),
-    // An interruption of the whole run does not reach this handler. An interruption that reaches it was made by the tool itself.
-    Effect.catchCause((cause) =>
-      Effect.as(
-        Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),
-        "Error: the tool failed inside the server. Answer without it."
-      )
-    )
-  )
-  return rewritten(call, ran).pipe(
-    Effect.flatMap((whole) => {
-      // A part that rewrites has to see what lies across the limit.
-      const output = typeof whole === "string" ? cutTo(whole, settings.maxToolResult) : whole
-      const attributes = () => ({
-        [genAi.toolArguments]: JSON.stringify(args),
-        ...(output instanceof PersonAsked ? {} : { [genAi.toolResult]: output })
-      })
-      return Effect.as(annotateContent(attributes), output)
-    }),
-    traced(`execute_tool ${tool.definition.name}`, {
-      attributes: {
-        [genAi.operation]: "execute_tool",
-        [genAi.toolName]: tool.definition.name,
-        [genAi.toolType]: "function",
-        [genAi.toolCallId]: call.toolCallId
-      }
-    })
-  )
 }
 
 /** What a tool asks is for a person, and not for the model. An output that a part could not rewrite is withheld from the model. */

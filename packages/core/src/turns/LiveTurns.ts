@@ -19,7 +19,7 @@ import { CallCount, callsIn, mostDepth, mostModelCalls } from "./ChildRuns.ts"
 import { HandOvers, mostHandOvers } from "./HandOvers.ts"
 import type { Leg } from "./Leg.ts"
 import { mustBeJson } from "./RegisteredPart.ts"
-import { rewritingOf } from "./Rewriting.ts"
+import { legRewriting } from "./Rewriting.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
 /** The model calls of the run so far. */
@@ -55,7 +55,7 @@ export class LiveTurns extends Context.Service<
           threadId: lease.threadId,
           assistantId,
           runId: lease.runId,
-          rewriting: rewritingOf(leg, "recalled"),
+          rewriting: legRewriting(leg, "recalled"),
           answerId: leg.answerId,
           content: asked?.content ?? "",
           metadata: asked?.metadata ?? null,

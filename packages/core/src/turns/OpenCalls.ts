@@ -44,7 +44,7 @@ import { missingGuard, refusedWithout, rewriteBy } from "./Rewriting.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import type { ThreadBusy, ToolNameTaken, TurnRefused } from "./TurnErrors.ts"
 import { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
-import { turnBudget } from "./TurnBudget.ts"
+import { TurnBudgets } from "./TurnBudget.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnModels } from "./TurnModels.ts"
 import { TurnParts } from "./TurnParts.ts"
@@ -111,7 +111,7 @@ export class OpenCalls extends Context.Service<
   static readonly layer: Layer.Layer<
     OpenCalls,
     never,
-    RunStore | TurnModels | TurnParts | HandOvers | HostedTools | Repeats | Followers | RunLeg
+    RunStore | TurnModels | TurnParts | HandOvers | HostedTools | Repeats | Followers | RunLeg | TurnBudgets
   > = Layer.effect(
     OpenCalls,
     Effect.gen(function* () {
@@ -126,6 +126,7 @@ export class OpenCalls extends Context.Service<
       const keys = yield* ProviderKeys
       const metering = yield* Metering
       const counter = yield* TokenCounter
+      const budgets = yield* TurnBudgets
       const findQuota = yield* Quotas
       const { assumedContextLimit, lease, maxToolResult, startTimeout } = yield* TurnSettings
 
@@ -240,11 +241,9 @@ export class OpenCalls extends Context.Service<
             if (continued._tag !== "Started") return Effect.void
             const { history, lease: held, reserved } = continued
             const ofLeg = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
-            const budget = turnBudget(findQuota, {
+            const budget = budgets.begin({
               info: model.info,
               assistantId,
-              counter,
-              store,
               lease: held,
               reserved,
               before: run.usage,

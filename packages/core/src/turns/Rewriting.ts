@@ -47,8 +47,8 @@ interface LegParts extends Pick<TextSource, "assistantId"> {
   readonly parts: Parameters<typeof rewriteBy>[0]
 }
 
-/** For what a part or a tool of this leg finds. */
-export const rewritingOf = (
+/** Rewrites texts that a part or a tool of this leg finds. Null: no part rewrites. */
+export const legRewriting = (
   { assistantId, lease, parts }: LegParts,
   kind: TextSource["kind"]
 ): LiveTurn["rewriting"] => {

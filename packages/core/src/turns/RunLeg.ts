@@ -2,8 +2,8 @@
  * *** Steps 5 to 8 of a turn: how an answer is made. *** Steps 1 to 4 are in `Turns`.
  *
  *     wait       until the thread is free                                  `awaitTurn`
- *   5 recall     parts search what belongs to this content                 `Recall`
  *     approved   run the calls that were approved before this leg          `AnswerCalls`
+ *   5 recall     parts search what belongs to this content                 `Recall`
  *   6 assemble   make one request that fits the window                     `PromptAssembly`, `ContextWindow`
  *   7 converse   call model and hosted tools, or the part that answers     `ModelLoop`, `AnswerByPart`
  *     review     parts change or stop what nobody has read yet             `AnswerReview`, `ReviewedStep`

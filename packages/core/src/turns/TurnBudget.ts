@@ -4,7 +4,9 @@
  * the store refuses, the leg ends as FAILED `budget_exceeded` with what was said. Legs of owners without such limits have no budget.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
@@ -21,13 +23,13 @@ import {
 } from "../metering/Budget.ts"
 import { outOfBudget } from "../metering/DayBudget.ts"
 import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
-import { OverLimit, overLimit, type Quota, type Quotas, type Refusal } from "../metering/Quota.ts"
+import { OverLimit, overLimit, type Quota, Quotas, type Refusal } from "../metering/Quota.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
-import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { TokenCounter, type TokenCounterPort } from "../models/TokenCounter.ts"
 import type { AssistantId, RunId } from "../primitives/Ids.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
 import type { Lease } from "../runs/LogRecords.ts"
-import type { RunStore } from "../runs/RunStore.ts"
+import { RunStore } from "../runs/RunStore.ts"
 import type { BudgetAbove } from "../tools/LiveTurn.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
@@ -256,12 +258,31 @@ const nothing: Amount = { tokens: 0, usd: 0 }
 
 const added = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd })
 
-/** Null: the owner has no limit that a leg could exceed. */
-export const turnBudget = (
-  findQuota: typeof Quotas.Service,
-  setup: Omit<ConstructorParameters<typeof TurnBudget>[0], "quota" | "reserved"> & { readonly reserved: Amount | null }
-): TurnBudget | null => {
-  const quota = findQuota(setup.lease.ownerId, setup.assistantId)
-  if ((quota.tokensPerRun ?? quota.usdPerRun) === null && !hasDayBudget(quota)) return null
-  return new TurnBudget({ ...setup, quota, reserved: setup.reserved ?? nothing })
+/** `reserved` null: nothing. */
+type BudgetSetup = Omit<ConstructorParameters<typeof TurnBudget>[0], "counter" | "quota" | "reserved" | "store"> & {
+  readonly reserved: Amount | null
+}
+
+export class TurnBudgets extends Context.Service<
+  TurnBudgets,
+  {
+    /** The budget of a leg. Null: the owner has no limit that a leg could exceed. */
+    readonly begin: (setup: BudgetSetup) => TurnBudget | null
+  }
+>()("@colloquy/core/turns/TurnBudgets") {
+  static readonly layer: Layer.Layer<TurnBudgets, never, RunStore> = Layer.effect(
+    TurnBudgets,
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const counter = yield* TokenCounter
+      const findQuota = yield* Quotas
+      return TurnBudgets.of({
+        begin: (setup) => {
+          const quota = findQuota(setup.lease.ownerId, setup.assistantId)
+          if ((quota.tokensPerRun ?? quota.usdPerRun) === null && !hasDayBudget(quota)) return null
+          return new TurnBudget({ ...setup, counter, store, quota, reserved: setup.reserved ?? nothing })
+        }
+      })
+    })
+  )
 }

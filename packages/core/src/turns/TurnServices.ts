@@ -24,6 +24,7 @@ import { EarlyStream } from "./EarlyStream.ts"
 import { EndLeg } from "./EndLeg.ts"
 import { Followers } from "./Followers.ts"
 import { HandOvers } from "./HandOvers.ts"
+import { HostedCalls } from "./HostedCalls.ts"
 import { Instead } from "./Instead.ts"
 import { LiveTurns } from "./LiveTurns.ts"
 import { ModelLoop } from "./ModelLoop.ts"
@@ -41,6 +42,7 @@ import { LegFibers, RunningTurns, TurnLogs, TurnSignals } from "./RunningTurns.t
 import { Settlements } from "./Settlements.ts"
 import { Speaking } from "./Speaking.ts"
 import { ToolOutputs } from "./ToolOutputs.ts"
+import { TurnBudgets } from "./TurnBudget.ts"
 import { TurnModels } from "./TurnModels.ts"
 import type { TurnParts } from "./TurnParts.ts"
 import { readTurnSettings } from "./TurnSettings.ts"
@@ -67,6 +69,7 @@ const running = Layer.mergeAll(TurnSignals.layer, TurnLogs.layer, Admissions.lay
 const leg = RunLeg.layer.pipe(
   Layer.provide([Recall.layer, ModelLoop.layer, AnswerByPart.layer, Speaking.layer, EndLeg.layer]),
   Layer.provide(AnswerCalls.layer),
+  Layer.provide(HostedCalls.layer),
   Layer.provide(LiveTurns.layer)
 )
 
@@ -88,7 +91,7 @@ const beginnings = Layer.mergeAll(
   WaitingCalls.layer,
   Decide.layer,
   Instead.layer
-).pipe(Layer.provide(QueueTurn.layer))
+).pipe(Layer.provide([QueueTurn.layer, TurnBudgets.layer]))
 
 export const turnServices = beginnings.pipe(
   Layer.provideMerge([leg, aroundRuns]),

@@ -11,7 +11,6 @@ import * as Option from "effect/Option"
 import { callerNow, type Principal } from "../access/Principal.ts"
 import { admissionRequest, type Amount } from "../metering/Budget.ts"
 import { type OverLimit, overLimit, Quotas } from "../metering/Quota.ts"
-import { TokenCounter } from "../models/TokenCounter.ts"
 import type { OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage } from "../primitives/Usage.ts"
@@ -40,7 +39,7 @@ import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { type FirstAnswerGone, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
 import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
-import { type TurnBudget, turnBudget } from "./TurnBudget.ts"
+import { type TurnBudget, TurnBudgets } from "./TurnBudget.ts"
 import type { SavedMessage } from "./TurnPart.ts"
 import { awaitsBeginning, type TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
@@ -74,7 +73,7 @@ export class WriteTurn extends Context.Service<
   static readonly layer: Layer.Layer<
     WriteTurn,
     never,
-    RunStore | FollowUps | Repeats | Recovery | Cancellation | Followers | LegFibers | RunLeg | QueueTurn
+    RunStore | FollowUps | Repeats | Recovery | Cancellation | Followers | LegFibers | RunLeg | QueueTurn | TurnBudgets
   > = Layer.effect(
     WriteTurn,
     Effect.gen(function* () {
@@ -88,15 +87,13 @@ export class WriteTurn extends Context.Service<
       const { queue, queueSave } = yield* QueueTurn
       const settings = yield* TurnSettings
       const { fork } = yield* LegFibers
-      const counter = yield* TokenCounter
+      const budgets = yield* TurnBudgets
       const findQuota = yield* Quotas
 
       const makeBudget = ({ leg, place, request }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
-        turnBudget(findQuota, {
+        budgets.begin({
           info: leg.model.info,
           assistantId: place.assistant.id,
-          counter,
-          store,
           lease,
           reserved,
           before: noUsage,
