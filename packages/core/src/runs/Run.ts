@@ -18,7 +18,10 @@ export const RunStatus = Schema.Literals([
 ])
 export type RunStatus = typeof RunStatus.Type
 
-/** All transitions of a run. Stores refuse every other one by comparing the state that they find. */
+/**
+ * All transitions of a run that is answered. Stores refuse every other one by comparing the state that they find. A run whose message is
+ * only saved is completed by the store at once, or when its turn in the queue comes.
+ */
 export const transitions: { readonly [From in RunStatus]: ReadonlyArray<RunStatus> } = {
   QUEUED: ["IN_PROGRESS", "FAILED", "CANCELLED"],
   IN_PROGRESS: ["REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"],

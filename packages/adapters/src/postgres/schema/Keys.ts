@@ -1,6 +1,6 @@
 /**
- * API keys; only their hashes are stored. A key's owner is found by its hash, so this table cannot be distributed by owner: it is small, and
- * a distributed database keeps a copy of it on every node.
+ * API keys; only their hashes are stored. A key's owner is found by its hash, so this table cannot be distributed by owner: on Citus it
+ * stays on the coordinator.
  */
 import type { Migration } from "./SchemaPart.ts"
 
