@@ -460,11 +460,11 @@ const faultsOfNames: { readonly [name: string]: Fault } = {
 // ------ drivers
 
 const chatDriver =
-  (settings: AiSdkSettings, modelOf: NonNullable<AiSdkSettings["languageModel"]>): ChatDriver =>
+  (settings: AiSdkSettings, makeModel: NonNullable<AiSdkSettings["languageModel"]>): ChatDriver =>
   (request) =>
     Stream.suspend(() => {
       const state: AnswerState = { answer: makeAnswer(request), raw: new Set(), model: null }
-      return open(settings, modelOf, request).pipe(
+      return open(settings, makeModel, request).pipe(
         Stream.mapEffect((part) => {
           const events: Array<ChatEvent> = []
           const thrown = step(state, part, events)
@@ -479,13 +479,13 @@ const chatDriver =
 /** The parts of the answer. If the consumer stops early, the request is aborted. */
 const open = Effect.fnUntraced(function* (
   settings: AiSdkSettings,
-  modelOf: NonNullable<AiSdkSettings["languageModel"]>,
+  makeModel: NonNullable<AiSdkSettings["languageModel"]>,
   request: ChatRequest
 ) {
   const controller = new AbortController()
   yield* Effect.addFinalizer(() => Effect.sync(() => controller.abort()))
   const parts = yield* Effect.tryPromise({
-    try: () => startStream(modelOf(request.model, request.apiKey), request, settings, controller.signal),
+    try: () => startStream(makeModel(request.model, request.apiKey), request, settings, controller.signal),
     catch: (error): Thrown => ({ error })
   })
   return Stream.fromReadableStream({ evaluate: () => parts, onError: (error): Thrown => ({ error, inBody: true }) })
@@ -509,14 +509,14 @@ const startStream = async (
 
 const embeddingDriver = (
   settings: AiSdkSettings,
-  modelOf: NonNullable<AiSdkSettings["embeddingModel"]>
+  makeModel: NonNullable<AiSdkSettings["embeddingModel"]>
 ): EmbeddingDriver => ({
   maxTexts: 96,
   maxCharacters: 100_000,
   ...settings.limits,
   embed: (request) =>
     Effect.tryPromise({
-      try: (signal) => embed(modelOf(request.model, request.apiKey), request, settings, signal),
+      try: (signal) => embed(makeModel(request.model, request.apiKey), request, settings, signal),
       catch: (error): Thrown => ({ error })
     }).pipe(Effect.catch((thrown) => failWith(thrown, request)))
 })
@@ -547,10 +547,10 @@ const embed = async (
 
 // ------ images
 
-const imageDriver = (settings: AiSdkSettings, modelOf: NonNullable<AiSdkSettings["imageModel"]>): ImagePort => ({
+const imageDriver = (settings: AiSdkSettings, makeModel: NonNullable<AiSdkSettings["imageModel"]>): ImagePort => ({
   generate: (request) =>
     Effect.tryPromise({
-      try: (signal) => generateImages(modelOf(request.model, request.apiKey), request, settings, signal),
+      try: (signal) => generateImages(makeModel(request.model, request.apiKey), request, settings, signal),
       catch: (error): Thrown => ({ error })
     }).pipe(
       Effect.catch((thrown) => failWith(thrown, request)),

@@ -37,7 +37,7 @@ export type FailWith = (
 ) => Effect.Effect<never, ModelError>
 
 export const transcription = (
-  modelOf: NonNullable<AiSdkVoiceSettings["transcriptionModel"]>,
+  makeModel: NonNullable<AiSdkVoiceSettings["transcriptionModel"]>,
   { defaultTranscriptionModel = "default" }: AiSdkVoiceSettings,
   failWith: FailWith
 ): SpeechToText => ({
@@ -45,7 +45,7 @@ export const transcription = (
   maxBytes: 25 * 1024 * 1024,
   transcribe: (request) =>
     Effect.tryPromise({
-      try: (signal) => transcribe(modelOf(request.model, request.apiKey), request, signal),
+      try: (signal) => transcribe(makeModel(request.model, request.apiKey), request, signal),
       catch: (error) => ({ error })
     }).pipe(Effect.catch((thrown) => failWith(thrown, request)))
 })
@@ -64,7 +64,7 @@ const transcribe = async (
 }
 
 export const synthesis = (
-  modelOf: NonNullable<AiSdkVoiceSettings["speechModel"]>,
+  makeModel: NonNullable<AiSdkVoiceSettings["speechModel"]>,
   { defaultSpeechModel = "default", speechFormats = ["mp3", "wav"] }: AiSdkVoiceSettings,
   failWith: FailWith
 ): TextToSpeech => ({
@@ -75,7 +75,7 @@ export const synthesis = (
   speak: (request) =>
     Stream.fromEffect(
       Effect.tryPromise({
-        try: (signal) => speak(modelOf(request.model, request.apiKey), request, signal),
+        try: (signal) => speak(makeModel(request.model, request.apiKey), request, signal),
         catch: (error) => ({ error })
       }).pipe(
         Effect.catch((thrown) => failWith(thrown, request)),

@@ -102,8 +102,8 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
       return instead
     }
   }
-  const replies = readersOf(schemas.fields)
-  const events = new Map(Object.entries(schemas.events ?? {}).map(([type, own]) => [type, readersOf(own)]))
+  const replies = makeReaders(schemas.fields)
+  const events = new Map(Object.entries(schemas.events ?? {}).map(([type, own]) => [type, makeReaders(own)]))
   /** The line in the log does not tell the value: it may be of a conversation. */
   const fitting = (values: Schema.JsonObject, readers: Readers | undefined): Schema.JsonObject =>
     Object.fromEntries(
@@ -120,14 +120,14 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
       added: shown("its fields", () => fitting(fields?.(kept, urlOf).added ?? {}, replies), {})
     }),
     event: (told, urlOf) => {
-      const typeOf = ({ type }: Schema.JsonObject) => (typeof type === "string" ? type : told.type)
+      const eventType = ({ type }: Schema.JsonObject) => (typeof type === "string" ? type : told.type)
       const read = () => {
         const found = event(told, urlOf)
-        return found && fitting(found, events.get(typeOf(found)))
+        return found && fitting(found, events.get(eventType(found)))
       }
       const found = shown("its event", read, {})
       if (!found) return null
-      const type = typeOf(found)
+      const type = eventType(found)
       if (!eventsOfApi.has(type)) return Object.assign({}, found, { type })
       tellWhat(`its event "${type}": the API has an event of this name`)
       return null
@@ -147,7 +147,7 @@ const isWritable = (value: unknown): boolean => {
 /** Reads the JSON of each field; none: it does not fit. */
 type Readers = ReadonlyMap<string, (value: unknown) => Option.Option<unknown>>
 
-const readersOf = (own: OwnFields = {}): Readers =>
+const makeReaders = (own: OwnFields = {}): Readers =>
   new Map(Object.entries(own).map(([name, schema]) => [name, Schema.decodeUnknownOption(Schema.toCodecJson(schema))]))
 
 /** The kinds of names that only one wing may use. */
@@ -160,8 +160,8 @@ interface Brought {
 
 type Reflect = NonNullable<WingEndpoints["reflect"]>
 
-/** As a router compares them: how a path names its parameters makes no difference. */
-const endpointsOf = ({ reflect }: NonNullable<Brought["endpoints"]> = {}): object => {
+/** The endpoints as a router compares them: the names of parameters in a path make no difference. */
+const endpointNames = ({ reflect }: NonNullable<Brought["endpoints"]> = {}): object => {
   const found: Record<string, true> = {}
   reflect?.(({ method, path }) => (found[`${method} ${path.replaceAll(/:\w+/gu, ":")}`] = true))
   return found
@@ -190,7 +190,7 @@ const withoutClashes = (added: ReadonlyArray<Wing>, reflect: Reflect): ReadonlyA
       ...names("field of messages", message?.own),
       ...names("field of replies", schemas?.fields),
       ...names("event", schemas?.events),
-      ...names("endpoint", endpointsOf(endpoints))
+      ...names("endpoint", endpointNames(endpoints))
     ]) {
       if (taken.has(name))
         throw new Error(`The wing of the part "${part}" brings ${name}, which is there already. Rename yours.`)

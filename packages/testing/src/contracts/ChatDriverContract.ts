@@ -29,7 +29,7 @@ import {
   unfinishedAnswers,
   wholeRequest
 } from "./ChatScenarios.ts"
-import { asTest, checksOf, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
+import { asTest, driverChecks, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
 import { shown } from "./PartSteps.ts"
 
 /** A driver with a vendor that plays what a test tells it. */
@@ -123,7 +123,7 @@ export const chatDriverCases = (
   { cannot = {} }: ChatSuiteOptions = {},
   patience = usualPatience
 ): void => {
-  const checks = checksOf("driver", patience)
+  const checks = driverChecks("driver", patience)
   const { ask, expectFields, expectQuiet, expectRequests, fault, within } = checks
 
   /** The events of one request in their order, and its failure if there is one. */
@@ -180,7 +180,10 @@ export const chatDriverCases = (
   })
 
   /** The bodies of these requests, each of which is answered. */
-  const bodiesOf = Effect.fnUntraced(function* (vendor: ChatVendor, ...requests: ReadonlyArray<Partial<ChatRequest>>) {
+  const sentBodies = Effect.fnUntraced(function* (
+    vendor: ChatVendor,
+    ...requests: ReadonlyArray<Partial<ChatRequest>>
+  ) {
     for (const fields of requests) {
       vendor.answers(done)
       const { error } = yield* listen(vendor, "on an answer in words", fields)
@@ -219,7 +222,7 @@ export const chatDriverCases = (
   test("MUST send every text of the prompt, those of messages in their order", () =>
     Effect.gen(function* () {
       const vendor = yield* open
-      const [body] = yield* bodiesOf(vendor, wholeRequest)
+      const [body] = yield* sentBodies(vendor, wholeRequest)
       checks.expectSent(body, sentInOrder, [["the name of the model", vendor.model], ...sentAnywhere])
     }))
 
@@ -227,7 +230,7 @@ export const chatDriverCases = (
     if (cannot[option] !== undefined) continue
     test(`MUST tell the provider \`${option}\``, () =>
       Effect.gen(function* () {
-        const bodies = yield* bodiesOf(yield* open, without, { ...without, ...fields })
+        const bodies = yield* sentBodies(yield* open, without, { ...without, ...fields })
         checks.expectOption(option, fields[option], bodies[0], bodies[1])
       }))
   }
@@ -250,7 +253,7 @@ export const chatDriverCases = (
         ],
         thinking: {}
       })
-      const bodies = yield* bodiesOf(vendor, answeredBy(provider), answeredBy("another"))
+      const bodies = yield* sentBodies(vendor, answeredBy(provider), answeredBy("another"))
       const [own, foreign] = bodies.map((body) => JSON.stringify(body).includes(needsBack))
       if (own !== true) fault(`did not send back ${shown(needsBack)} with the answer that had it`, must)
       if (foreign === true) fault("sent `providerData` of another provider", must)
@@ -311,7 +314,7 @@ export const chatDriverCases = (
     Effect.gen(function* () {
       const vendor = yield* open
       if (vendor.wire === undefined) return
-      yield* bodiesOf(vendor, {}, { apiKey: Redacted.make("sk-of-the-customer") })
+      yield* sentBodies(vendor, {}, { apiKey: Redacted.make("sk-of-the-customer") })
       checks.expectKeys(vendor.wire.keys())
     }))
 

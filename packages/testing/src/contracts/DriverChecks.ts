@@ -30,7 +30,7 @@ export const vendorWords = "sk-of-the-host wrote a secret"
 export type Sent = readonly [what: string, text: string]
 
 /** `who`: "driver" or "reranker". */
-export const checksOf = (who: string, patience: number) => {
+export const driverChecks = (who: string, patience: number) => {
   const seconds = `${patience / 1000} seconds`
 
   const fault = (did: string, must: string, cause?: unknown): never => {
@@ -61,7 +61,7 @@ export const checksOf = (who: string, patience: number) => {
   })
 
   /** The error of a call that must fail. */
-  const failureOf = Effect.fnUntraced(function* <A, R>(
+  const expectFailure = Effect.fnUntraced(function* <A, R>(
     on: string,
     run: () => Effect.Effect<A, { readonly _tag: string }, R>
   ) {
@@ -147,7 +147,7 @@ export const checksOf = (who: string, patience: number) => {
     expectQuiet,
     expectRequests,
     expectSent,
-    failureOf,
+    expectFailure,
     fault,
     within
   }

@@ -7,7 +7,7 @@ import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import { asTest, checksOf, type Sent, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
+import { asTest, driverChecks, type Sent, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
 import { shown } from "./PartSteps.ts"
 
 /** A driver with a vendor that gives the vectors of a test. */
@@ -65,8 +65,8 @@ export const embeddingDriverCases = (
   { cannot = {} }: EmbeddingSuiteOptions = {},
   patience = usualPatience
 ): void => {
-  const checks = checksOf("driver", patience)
-  const { expectFields, expectRequests, failureOf, fault } = checks
+  const checks = driverChecks("driver", patience)
+  const { expectFields, expectRequests, expectFailure, fault } = checks
 
   const embed = ({ driver, model }: EmbeddingVendor, fields: Partial<EmbeddingRequest> = {}) =>
     driver.embed({
@@ -166,7 +166,7 @@ export const embeddingDriverCases = (
         const vendor = yield* open
         const on = `on the status ${status}`
         vendor.refuses(status, { "retry-after": "7" }, `${words}, said sk-of-the-host`)
-        const error = yield* failureOf(on, () => embed(vendor))
+        const error = yield* expectFailure(on, () => embed(vendor))
         expectRequests(vendor.keys().length)
         expectFields(on, error, { reason, status, retryAfterMillis: 7000 })
         checks.expectQuiet(error, on, /9000/u)
@@ -188,7 +188,7 @@ export const embeddingDriverCases = (
         const vendor = yield* open
         answer(vendor)
         const on = `on an answer with ${what}`
-        expectFields(on, yield* failureOf(on, () => embed(vendor)), { provider: "vendor" })
+        expectFields(on, yield* expectFailure(on, () => embed(vendor)), { provider: "vendor" })
       }))
   }
 

@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import {
-  endsOf,
+  legEnds,
   makeListener,
   makeRewriting,
   oddOptions,
@@ -24,7 +24,7 @@ import {
   writtenJson
 } from "./PartScenes.ts"
 import * as Shapes from "./PartShapes.ts"
-import { said, shown, type Step, stepsOf } from "./PartSteps.ts"
+import { said, shown, type Step, partSteps } from "./PartSteps.ts"
 
 type PartAnswerer = Pick<TurnCase, "provider"> & { readonly model: string }
 type WantedOutput = ReturnType<NonNullable<TurnPart<null>["output"]>>
@@ -40,7 +40,7 @@ const onTurn = ({ content, options }: Pick<TurnCase, "content" | "options">): st
   `on the text ${shown(content)}${options === undefined ? "" : ` with the options ${shown(options)}`}`
 
 export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<SampleTurn>, patience: number) => {
-  const { ask, call, expectSame, fault, read, stored } = stepsOf(part.name, patience)
+  const { ask, call, expectSame, fault, read, stored } = partSteps(part.name, patience)
 
   const expectJson = (step: Step, noJson: ReadonlyArray<unknown>): void => {
     if (noJson.length > 0) fault(step, `told or kept ${shown(noJson[0])}, which is no JSON`, onJsonAlone)
@@ -149,7 +149,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
 
   // ------ steps with a plan
 
-  const legOf = (turn: TurnCase, by: PartAnswerer = { provider: turn.provider, model: turn.model ?? "" }) =>
+  const beginLeg = (turn: TurnCase, by: PartAnswerer = { provider: turn.provider, model: turn.model ?? "" }) =>
     openLeg(turn, by)
 
   const expectOnce = (step: Step, what: string, names: ReadonlyArray<string>): void => {
@@ -162,8 +162,8 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     const offer = () => call("tools", on, () => part.tools?.(plan) ?? [])
     const offered = offer()
     read("tools", on, Shapes.Tools, offered)
-    const names = offered.map(nameOf)
-    expectSame("tools", `gave other names when it was asked again ${on}`, offer().map(nameOf), names)
+    const names = offered.map(toolName)
+    expectSame("tools", `gave other names when it was asked again ${on}`, offer().map(toolName), names)
     expectOnce("tools", "name", names)
     return offered
   }
@@ -338,7 +338,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
         const { info } = turn
         const supplement = decision?.supplement ?? heard?.supplement
         if (supplement === undefined || part.render === undefined || info === null) continue
-        const { message } = yield* legOf(turn)
+        const { message } = yield* beginLeg(turn)
         const sent: Message = { ...message, supplements: { [part.name]: { value: supplement } } }
         const on = `for the supplement ${shown(supplement)}`
         for (const room of [1_000_000, 0]) {
@@ -364,7 +364,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
 
     recalls: Effect.gen(function* () {
       for (const { plan, turn } of yield* joined) {
-        const recalled = yield* Effect.result(recallIn(yield* legOf(turn), plan))
+        const recalled = yield* Effect.result(recallIn(yield* beginLeg(turn), plan))
         if (Result.isFailure(recalled)) continue
         const parts = read("recall", `for the plan ${shown(plan)}`, Shapes.PromptParts, recalled.success)
         for (const { name, weight } of parts) {
@@ -400,7 +400,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     }),
 
     receives: Effect.gen(function* () {
-      const leg = yield* legOf(yield* openCase(part.name, {}))
+      const leg = yield* beginLeg(yield* openCase(part.name, {}))
       for (const output of modelOutputs) {
         const on = `with ${output.media.length} media and ${output.sources.length} sources`
         const isKept = yield* askIn(
@@ -434,7 +434,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
         const answer =
           part.answer?.bind(part) ??
           fault("decide", "says that the part answers, which has no step `answer`", "leave out `answers` then")
-        const leg = yield* legOf(turn, answers)
+        const leg = yield* beginLeg(turn, answers)
         const on = onTurn(turn)
         const answered = yield* Effect.result(askIn(leg, "answer", on, () => answer(plan, leg.live, leg.history)))
         if (Result.isSuccess(answered)) read("answer", on, Shapes.Answer, answered.success)
@@ -444,7 +444,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     reviews: Effect.gen(function* () {
       if (part.review === undefined) return
       for (const { plan, turn } of yield* joined) {
-        const { live } = yield* legOf(turn)
+        const { live } = yield* beginLeg(turn)
         yield* judgeAll(() => {
           const review = call("review", onTurn(turn), () => part.review?.(plan, live))
           read("review", onTurn(turn), Shapes.ReviewShape, review)
@@ -456,7 +456,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
     speaks: Effect.gen(function* () {
       for (const { plan, turn } of yield* joined) {
         for (const words of [[], ["Hello ", "there. ", "Again"], [""], ["\ud800"]]) {
-          const leg = yield* legOf(turn)
+          const leg = yield* beginLeg(turn)
           const on = words.length === 0 ? "where there are no words" : `on the words ${shown(words)}`
           yield* askIn(leg, "speak", on, () => part.speak?.(plan, leg.live, Stream.fromIterable(words)) ?? Effect.void)
         }
@@ -465,9 +465,9 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
 
     ordersFollowUps: Effect.gen(function* () {
       for (const { plan, turn } of yield* joined) {
-        const leg = yield* legOf(turn)
+        const leg = yield* beginLeg(turn)
         yield* Effect.result(recallIn(leg, plan))
-        for (const end of endsOf(part.name, leg)) {
+        for (const end of legEnds(part.name, leg)) {
           const on = `at the status ${end.status}${end.status === "SAVED" || end.kept === null ? "" : ", with what it kept"}`
           expectOrders("followUps", on, () => part.followUps?.(plan, end) ?? [])
         }
@@ -482,7 +482,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
         if (Result.isFailure(decided) || decided.success === null) continue
         const plan = planRead("decide", decided.success.plan)
         const on = `for the plan ${shown(plan)}`
-        const { live, message } = yield* legOf(turn)
+        const { live, message } = yield* beginLeg(turn)
         const { assistantId, runId: id, threadId } = live
         const joining = yield* Effect.result(
           ask("session", on, () => part.session?.(plan, assistantId) ?? Effect.succeed(nothingShared))
@@ -490,7 +490,7 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
         if (Result.isFailure(joining)) continue
         const share = joining.success
         read("session", on, Shapes.Share, share)
-        expectOnce("session", "name", share.tools.map(nameOf))
+        expectOnce("session", "name", share.tools.map(toolName))
         const exchange = { threadId, assistantId, id, messageIds: [message.id] }
         expectOrders("session", `after an exchange ${on}`, () => share.followUps?.(exchange) ?? [])
       }
@@ -501,6 +501,6 @@ export const partChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<Samp
 /** Characters. A shorter text may stand in another by chance. */
 const shortestFound = 8
 
-const nameOf = (tool: HostedTool | string): string => (typeof tool === "string" ? tool : tool.definition.name)
+const toolName = (tool: HostedTool | string): string => (typeof tool === "string" ? tool : tool.definition.name)
 
 const nothingShared = { tools: [], instructions: null }

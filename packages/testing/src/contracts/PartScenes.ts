@@ -160,8 +160,8 @@ export const textsIn = (value: Schema.Json): ReadonlyArray<string> => {
 
 export type OpenLeg = Effect.Success<ReturnType<typeof openLeg>>
 
-/** The ends of which a part is told: of a message that is only saved, and of an answer in every status, with and without what was kept. */
-export const endsOf = (part: string, { live, message }: OpenLeg): ReadonlyArray<SavedMessage | SettledLeg> => {
+/** The ends that a part is told: of a message that is only saved, and of an answer in every status, with and without a kept value. */
+export const legEnds = (part: string, { live, message }: OpenLeg): ReadonlyArray<SavedMessage | SettledLeg> => {
   const { answerId: messageId, assistantId, model, provider, runId, threadId } = live
   const of = { threadId, assistantId, runId }
   const ends = (["COMPLETED", "REQUIRES_ACTION", "FAILED", "CANCELLED"] as const).flatMap((status) =>

@@ -93,7 +93,7 @@ export const letPass = Effect.fnUntraced(function* (millis: number) {
 })
 
 /** `patience`: how many milliseconds a step may take. */
-export const stepsOf = (part: string, patience: number) => {
+export const partSteps = (part: string, patience: number) => {
   const fault = (step: Step, did: string, must: string = promises[step], cause?: unknown): never => {
     throw new Error(`The step "${step}" of the part "${part}" ${did}. It must ${must}.`, { cause })
   }

@@ -8,7 +8,7 @@ import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import { asTest, checksOf, type Sent, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
+import { asTest, driverChecks, type Sent, type TakeCase, usualPatience, vendorWords } from "./DriverChecks.ts"
 import { shown } from "./PartSteps.ts"
 
 /** A text and its score as a vendor tells them; a model that ranks by words tells only the index. */
@@ -54,10 +54,8 @@ export const rerankerCases = (
   { scores }: { readonly scores: boolean },
   patience = usualPatience
 ): void => {
-  const { ask, expectClosed, expectFields, expectQuiet, expectRequests, expectSent, failureOf, fault } = checksOf(
-    "reranker",
-    patience
-  )
+  const { ask, expectClosed, expectFields, expectQuiet, expectRequests, expectSent, expectFailure, fault } =
+    driverChecks("reranker", patience)
   const own = /sk-of-the-host|secret|boil/u
 
   const rerank = ({ port }: RerankVendor) => port.rerank({ query, texts }).pipe(Principal.provide("ada"))
@@ -70,7 +68,7 @@ export const rerankerCases = (
     return [best, least].map(({ index, score }) => ({ index, score: scores ? score : null }))
   }
 
-  const orderOf = Effect.fnUntraced(function* (vendor: RerankVendor, on: string) {
+  const rankedOrder = Effect.fnUntraced(function* (vendor: RerankVendor, on: string) {
     const result = yield* Effect.result(ask(on, () => rerank(vendor)))
     if (Result.isSuccess(result)) return result.success.order
     const error = result.failure
@@ -140,7 +138,7 @@ export const rerankerCases = (
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.ranks(ranked)
-        const indexes = ((yield* orderOf(vendor, `on ${what}`)) ?? []).map(({ index }) => index)
+        const indexes = ((yield* rankedOrder(vendor, `on ${what}`)) ?? []).map(({ index }) => index)
         if (new Set(indexes).size < indexes.length || indexes.some((index) => texts[index] === undefined))
           fault(`gave the indexes ${shown(indexes)} of 3 texts on ${what}`, "give only indexes of the texts, each once")
       }))
@@ -155,7 +153,7 @@ export const rerankerCases = (
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.sends(text)
-        const order = (yield* orderOf(vendor, `on ${what}`)) ?? []
+        const order = (yield* rankedOrder(vendor, `on ${what}`)) ?? []
         if (order.length > 0) fault(`gave the order ${shown(order)} on ${what}`, "fail, or give an empty order")
       }))
   }
@@ -165,7 +163,7 @@ export const rerankerCases = (
       const vendor = yield* open
       const on = "on a refused key"
       vendor.refusesKey()
-      const error = yield* failureOf(on, () => rerank(vendor))
+      const error = yield* expectFailure(on, () => rerank(vendor))
       expectRequests(vendor.requests())
       expectFields(on, error, { reason: "auth" })
       expectQuiet(error, on, own)
