@@ -1,4 +1,4 @@
-/** Pure: what becomes of calls that were approved, once they have run: the results of their message, and the history that has them. */
+/** Pure: the results of a message, and the history with them, after its approved calls have run. */
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import { promptOutput } from "../prompts/PromptMessages.ts"

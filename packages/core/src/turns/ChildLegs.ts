@@ -1,6 +1,6 @@
 /**
- * Later legs of runs that stand above or below others: what a run inside has used since the leg that waited for it, and what the runs above
- * one have used.
+ * Later legs of runs that stand above or below others: the usage of a run inside since the leg that waited for it, and the usage of the
+ * runs above one.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -28,7 +28,7 @@ type Reads = Pick<typeof RunStore.Service, "get" | "messages">
 /** Adds a sequence to an event. */
 type NewEvent = (sequence: number) => TurnEvent
 
-/** What the runs inside have used since the leg that waited for them: the next leg begins with it. */
+/** The usage of the runs inside since the leg that waited for them. The next leg begins with these events. */
 export const endsInside = (
   store: Reads,
   asking: Message | undefined
@@ -56,7 +56,7 @@ export const endsInside = (
   return Effect.map(found, (events) => events.flat())
 }
 
-/** What a further leg of a run may still do under the turn at its top; undefined: the run is nobody's helper. */
+/** The model calls and the budget that the turn at the top leaves to a further leg of a run. Undefined: the run is nobody's helper. */
 export const shareBelow = Effect.fnUntraced(function* (
   store: Reads,
   run: Run

@@ -103,7 +103,7 @@ export const childrenIn = (kept: unknown): ReadonlyArray<ChildRun> => Option.get
 export const childRuns = (message: Pick<Message, "supplements">): ReadonlyArray<ChildRun> =>
   childrenIn(readSupplement(message, childrenKey)?.value)
 
-/** What the model of the upper turn reads when a child has ended. */
+/** The text that the model of the upper turn reads when a child has ended. */
 export const childAnswer = (
   name: string,
   { content, fault, status }: { readonly content: string; readonly fault: RunFault | null; readonly status: string }

@@ -50,7 +50,7 @@ export interface Citations {
   readonly dropped: number
 }
 
-/** What an answer cites, from the supplements of a reply or a stored message. Null: the model was not asked for markers. */
+/** The citations of an answer, from the supplements of a reply or a stored message. Null: the model was not asked for markers. */
 export const citationsIn = (supplements: Schema.JsonObject | null): Citations | null =>
   Option.match(readCitations(keptIn(supplements, citationsName)), {
     onNone: () => null,
@@ -63,7 +63,7 @@ export const citationsIn = (supplements: Schema.JsonObject | null): Citations | 
     })
   })
 
-/** What a message says, without its markers: they mean nothing outside of it. */
+/** The text of a message without its markers, which mean nothing outside of it. */
 export const withoutMarkers = ({ content, supplements }: Pick<Message, "content" | "supplements">): string => {
   const text = content ?? ""
   const found = Option.match(readCitations(keptIn(supplements, citationsName)), {

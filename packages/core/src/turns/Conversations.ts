@@ -31,7 +31,7 @@ import { TurnSettings } from "./TurnSettings.ts"
 export interface ImportRequest {
   readonly assistantId: AssistantId
   readonly metadata?: Metadata
-  /** Each is an `ImportedMessage`; what is not is told with its place. */
+  /** Each entry must be an `ImportedMessage`; an entry that is none is told with its position. */
   readonly messages: ReadonlyArray<unknown>
   /** True: the thread and its runs stand in no list, and it is deleted after a day. */
   readonly scratch?: boolean
@@ -52,9 +52,9 @@ export interface RewindRequest {
   readonly threadId: ThreadId
   /** The message that becomes the newest. */
   readonly messageId: MessageId
-  /** False: what is taken back is deleted. Default true. */
+  /** False: the messages that are taken back are deleted. Default true. */
   readonly keep?: boolean
-  /** True: what rooms have learned from it is undone. Default false. */
+  /** True: rooms undo what they have learned from these messages. Default false. */
   readonly forget?: boolean
   readonly idempotency?: IdempotencyKey
 }

@@ -93,7 +93,7 @@ export class Decisions extends Context.Service<
             Effect.catchTag("RunNotFound", () => Effect.succeed([]))
           )
 
-        /** What a person says is rewritten as a message is. */
+        /** Texts of a person are rewritten like messages. */
         const rewritten = Effect.fnUntraced(function* (
           leg: PlannedLeg,
           { assistantId, run }: AskedRun,
@@ -306,7 +306,7 @@ const askedCalls = ({ messages, run }: AskedRun): ReadonlyArray<AskedCalls> =>
       isOpen: run.status === "REQUIRES_ACTION" && run.answerId === id
     }))
 
-/** What is wrong with changed arguments, or with the answer to a question. A tool that is gone says it to the model. */
+/** The problems of changed arguments, or of the answer to a question. If the tool is gone, the model is told so when the call runs. */
 const argumentProblems = (
   { hosted }: PlannedLeg,
   { calls }: AskedRun,

@@ -1,6 +1,6 @@
 /**
- * How a turn goes on with another assistant: its plan with that assistant's instructions, model and tools. What the message asked of parts
- * (memory, search) stays, and each part may change its own plan (`TurnPart.handOver`).
+ * How a turn goes on with another assistant: its plan with that assistant's instructions, model and tools. The options of the message for
+ * parts (memory, search) stay, and each part may change its own plan (`TurnPart.handOver`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

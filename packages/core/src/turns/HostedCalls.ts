@@ -19,7 +19,10 @@ import type { ToolCall } from "../tools/ToolCall.ts"
 import type { OfferedTool } from "./Leg.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-/** What answers a call: the client; a tool that the kernel runs; or a refusal text of the kernel, when no tool of that name can be run. */
+/**
+ * The one who answers a call: the client; a tool that the kernel runs; or a refusal text of the kernel, when no tool of that name can be
+ * run.
+ */
 export type CallAnswerer =
   | { readonly _tag: "Client" }
   | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly part: string; readonly args: Schema.JsonObject }
@@ -171,7 +174,10 @@ const asText = (output: unknown): string => {
   return text
 }
 
-/** What a tool asks is for a person, and not for the model. An output that a part could not rewrite is withheld from the model. */
+/**
+ * Rewrites an output for the model. A question of a tool stays unchanged, because it is for a person. An output that a part could not
+ * rewrite is withheld.
+ */
 const rewritten = (
   { rewriting }: HostedCall,
   ran: Effect.Effect<string | PersonAsked, never, Principal>

@@ -1,6 +1,6 @@
 /**
- * Which options of a turn have no effect at its provider, pure: what the driver would send is compared with what it would send without the
- * option. So every vendor's rules (an effort beside a budget, a restriction that only some models take) are told as they really are.
+ * Pure: finds options of a turn that have no effect at its provider, by comparing the requests that the driver would send with and without
+ * the option. So every vendor's rules (an effort beside a budget, a restriction that only some models take) are told as they really are.
  */
 import type { ChatRequest, Routing, Thinking } from "../models/ChatRequest.ts"
 import type { ModelOptions } from "../models/ModelOptions.ts"
@@ -55,7 +55,7 @@ export const withoutEffect = (
   return ignored.map((option) => ({ option, because }))
 }
 
-/** What the kernel itself sees to (`maxSteps`), and what every model does by itself, always have an effect. */
+/** Whether every model does this by itself, so that the option has an effect even if it is not sent. */
 const isDefaultChoice = (field: keyof ModelOptions, { toolChoice }: ModelOptions): boolean =>
   field === "toolChoice" && (toolChoice === "auto" || toolChoice === "none")
 

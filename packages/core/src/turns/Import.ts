@@ -17,10 +17,10 @@ import type { Rewrite } from "./Rewrite.ts"
 /** A message as a caller gives it. */
 export interface ImportedMessage {
   readonly role: "user" | "assistant" | "tool"
-  /** Of a tool: its output. Null only beside calls. */
+  /** The text of the message; of a tool, its output. Null only beside calls. */
   readonly content: string | null
   readonly toolCalls?: ReadonlyArray<ToolCall>
-  /** Of a tool: the call that it answers. */
+  /** The call that the message of a tool answers. */
   readonly toolCallId?: string
   /** ISO 8601. Absent: the time of the import. */
   readonly createdAt?: string | Date

@@ -109,7 +109,7 @@ export interface NewLeg extends PlannedLeg {
   readonly child?: ChildOf | undefined
 }
 
-/** What another assistant brings when it goes on with a leg. */
+/** The fields of a leg that change when another assistant goes on with it. */
 export type HandedTo = PlannedLeg & Pick<NewLeg, "assistantId" | "apiKey">
 
 type Changing<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] }

@@ -18,7 +18,7 @@ import type { Listening, PartAnswerer, PartDecision, TurnCase } from "./TurnPart
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
-/** What all parts of a turn decided. */
+/** The decisions of all parts of a turn. */
 export interface PartsDecided {
   /** The plans by the names of their parts, as they are stored. */
   readonly plans: Schema.JsonObject
@@ -97,7 +97,7 @@ export const checkTools = (
   return Effect.fail(new TurnRefused({ part: "tools", reason: "absent", problems }))
 }
 
-/** What the parts of a turn make of its message. */
+/** The message of a turn after its parts have rewritten it and listened. */
 export interface Consulted {
   /** The content of the message, with what was heard. */
   readonly heard: string

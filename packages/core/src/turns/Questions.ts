@@ -1,4 +1,4 @@
-/** Pure: what becomes of a question that a hosted tool has asked a person in the middle of its call. */
+/** Pure: questions that a hosted tool asks a person in the middle of its call, and their answers. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { noUsage } from "../primitives/Usage.ts"
@@ -11,7 +11,7 @@ import type { TurnEvent } from "./TurnEvent.ts"
 /** The output of a call whose tool asks once more, or for the first time after an approval. */
 export const goesOnInNextCall = "The tool has asked a person something. It goes on in the next call."
 
-/** What the tool learns when it is called again. */
+/** The answer that the tool gets when it is called again. */
 export const toAnswer = ({ state }: Question, decided: Decision): PersonsAnswer => {
   if (decided.decision === "reject") return { action: hasExpired(decided) ? "cancel" : "decline", content: {}, state }
   return { action: "accept", content: Option.getOrElse(readContent(decided.arguments ?? ""), () => ({})), state }

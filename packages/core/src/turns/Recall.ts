@@ -26,7 +26,7 @@ export interface Recalled {
   readonly prompt: ReadonlyArray<PromptPart>
   /** What the model reads of the users' messages besides their text. */
   readonly rendered: Rendered
-  /** What could not be recalled, for the explanation. */
+  /** Notes on texts that could not be recalled, for the explanation. */
   readonly notes: Explanation["leftOut"]
 }
 

@@ -1,6 +1,6 @@
 /**
- * How a run of a dead process goes on in this one (`Resumption`): a queued run waits here for its turn, and a leg that had only begun runs the calls
- * that were approved.
+ * Lets a run of a dead process go on in this one (`Resumption`): a queued run waits here for its turn, and a leg that had only begun runs
+ * the calls that were approved.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"

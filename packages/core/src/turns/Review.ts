@@ -1,4 +1,4 @@
-/** What a part that reviews answers gives to turns (`TurnPart.review`), and what it is asked. */
+/** The types of a review of answers (`TurnPart.review`): the pieces that a part is shown, and its verdicts. */
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 
@@ -16,7 +16,7 @@ export interface Review {
 /** A piece of an answer that nobody has read yet. */
 export interface ReviewedPiece {
   readonly text: string
-  /** What this part has let pass before, in this leg. */
+  /** The text that this part has let pass before in this leg. */
   readonly before: string
   /** The tool whose arguments (JSON) `text` is; the call is told when they have passed. Null: `text` is what the reader sees. */
   readonly tool: string | null

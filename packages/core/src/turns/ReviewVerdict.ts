@@ -1,4 +1,4 @@
-/** What the review of an answer may come to, with what happens when the reviewing part fails. */
+/** The verdicts of a review, and the failure of a part that reviews. */
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"

@@ -25,7 +25,7 @@ export class ReviewedStep implements Listener {
   private readonly starts = new Map<string, ChatEvent>()
   private hasCalled = false
   private isInterrupted = false
-  /** What the provider keeps of an answer that it has interrupted. */
+  /** The provider's own data of an answer that it has interrupted. */
   private providerData: ProviderData | null = null
 
   constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview, mayGoOn: boolean) {
@@ -55,7 +55,7 @@ export class ReviewedStep implements Listener {
       this.review.ended === null ? (this.budget?.hold() ?? Effect.succeed(true)) : Effect.succeed(false)
     )
 
-  /** What is left when the provider has finished. */
+  /** Reviews the remaining text when the provider has finished. */
   readonly rest: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
       Effect.andThen(

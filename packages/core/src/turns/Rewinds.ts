@@ -1,6 +1,6 @@
 /**
- * What rooms undo when a rewind is asked to forget what it takes back. Rooms register what they do; the follow-ups are stored in one step
- * with the rewind.
+ * The work of rooms when a rewind is to forget the messages that it takes back. Rooms register this work as follow-ups, which are stored in
+ * one step with the rewind.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** What parts of a turn get to have a text rewritten: the functions, and where a text comes from. `Rewriting` makes the functions. */
+/** The types with which parts have a text rewritten: the functions, and the source of a text. `Rewriting` makes the functions. */
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
@@ -15,7 +15,7 @@ export type Rewrite = (
   kind?: TextSource["kind"]
 ) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
 
-/** Where a text comes from that is about to enter a turn. */
+/** The source of a text that is about to enter a turn. */
 export interface TextSource {
   /**
    * `message`: the user's words, written, heard, or sent with the message. `tool_output`: what a tool returned, the client's or a hosted

@@ -41,7 +41,7 @@ export const rewritingOnce = (...[parts, source]: Parameters<typeof rewriteBy>) 
   return { rewrite, done }
 }
 
-/** What rewriting needs of a leg. */
+/** The fields of a leg that rewriting needs. */
 interface LegParts extends Pick<TextSource, "assistantId"> {
   readonly lease: Pick<TextSource, "threadId">
   readonly parts: Parameters<typeof rewriteBy>[0]

@@ -1,4 +1,4 @@
-/** What a caller gets of a turn that has begun. The run goes on whether or not the caller reads it. */
+/** A turn that has begun, as its caller gets it. The run goes on whether or not the caller reads it. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"

@@ -1,5 +1,5 @@
 /**
- * What a leg may use of its owner's budget: the part that its run has reserved, and the limit of the run. While the model speaks, the
+ * The budget of a leg: the part of the owner's budget that its run has reserved, and the limit of the run. While the model speaks, the
  * tokens are estimated; a leg that needs more than it has reserved asks the store for more, and its model's stream waits meanwhile. When
  * the store refuses, the leg ends as FAILED `budget_exceeded` with what was said. Legs of owners without such limits have no budget.
  */
@@ -53,16 +53,16 @@ export class TurnBudget {
   private readonly store: typeof RunStore.Service
   private readonly lease: Lease
   private reserved: Amount
-  /** What earlier legs of the run have used, which is in the ledger. */
+  /** The usage of earlier legs of the run, which is in the ledger. */
   private readonly before: Amount
   private readonly above: (() => Amount) | null
-  /** What the runs of this leg's tools have used. They count for the limit of the run, and are in the ledger themselves. */
+  /** The usage of the runs of this leg's tools. It counts for the limit of the run, and is in the ledger under those runs. */
   private children: Amount = nothing
   /** The use of each run among them that has not ended. */
   private readonly running = new Map<RunId, () => Amount>()
-  /** What the finished steps of this leg have used. */
+  /** The usage of the finished steps of this leg. */
   private finished: Amount = nothing
-  /** What tools and parts were permitted to spend, in US dollars. */
+  /** The US dollars that tools and parts were permitted to spend. */
   private spent = 0
   private promptTokens = 0
   private answerTokens = 0
@@ -94,7 +94,7 @@ export class TurnBudget {
     above?.tell(() => this.held())
   }
 
-  /** Before a model call: what all earlier steps of the leg have used. */
+  /** Called before a model call, with the usage of all earlier steps of the leg. */
   begin(promptTokens: number, { ownUsage, usage }: Used): Effect.Effect<void, BudgetExceeded> {
     return Effect.suspend(() => {
       this.finished = this.amount(ownUsage)
@@ -130,7 +130,7 @@ export class TurnBudget {
     })
   }
 
-  /** For a run that a tool of this leg begins: it counts this one and those that run beside it, while they run. */
+  /** The budget above a run that a tool of this leg begins. It counts this run, and those beside it while they run. */
   below(run: RunId): BudgetAbove {
     return {
       above: () => added(this.held(run), this.above?.() ?? nothing),
