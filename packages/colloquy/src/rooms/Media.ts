@@ -32,7 +32,7 @@ import type { RoomNeeds } from "../Store.ts"
 
 export type { GeneratedMedia } from "@colloquy/core/media"
 
-/** The model that makes the media; what is absent is that of the room. */
+/** The model that makes the media. An absent field has the value of the room. */
 export interface MediaWish {
   readonly provider?: string
   readonly model?: string

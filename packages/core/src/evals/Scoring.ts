@@ -155,7 +155,7 @@ const askHost = Effect.fnUntraced(function* (
   return finding ?? (yield* failed("It gave no number from 0 to 1."))
 })
 
-/** Null: what was found is no score, whatever its type says: the function may be JavaScript. */
+/** Null: the result is no score. The function may be written in JavaScript, so its type proves nothing. */
 const read = (found: Found | null, atLeast: number): Finding | null => {
   if (found === null) return null
   const { passed, reason, value } = typeof found === "object" ? found : { value: Number(found) }

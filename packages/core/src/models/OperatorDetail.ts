@@ -27,7 +27,7 @@ export const operatorDetail = (sentence: string, request = "", secrets: Readonly
 
 const quotations = /"[^"]{1,300}"|'[^']{1,300}'|`[^`]{1,300}`/gu
 
-/** Characters of the sentence that are compared with the request; what is shown is shorter. */
+/** The number of characters of the sentence that are compared with the request. Fewer are shown. */
 const longestCompared = 400
 /** Characters of the request that are searched: as many at its beginning as at its end. */
 const longestSearched = 50_000

@@ -22,11 +22,11 @@ export interface ClientSocket {
   readonly resume: () => void
   /** Sends what is waiting, then closes. Nothing is received or sent afterwards. */
   readonly close: (reason: CloseReason) => void
-  /** From now on the client is read, and its input goes to `receive`. Called once. */
+  /** Begins to read from the client, and gives its input to `receive`. Called once. */
   readonly listen: (receive: (input: ClientInput) => void) => void
 }
 
-/** What comes from a client: a frame, sound, or its end. */
+/** An input from a client: a frame, sound, or the end of the connection. */
 export type ClientInput =
   /** The first frame. */
   | { readonly _tag: "Begin"; readonly request: SessionRequest; readonly bytes: number }
@@ -39,7 +39,7 @@ export type ClientInput =
 
 /** The client's proof of its identity. */
 export interface Credentials {
-  /** By key, or by the host's own session (`makeAuthentication`). Not used if there is a ticket. */
+  /** The principal by key, or by the host's own session (`makeAuthentication`). Not used if there is a ticket. */
   readonly principal: Effect.Effect<typeof Principal.Service, InvalidKey | TooManyFailedKeys | StoreUnavailable>
   readonly ticket: Redacted.Redacted<string> | null
   /** Called when the owner is known. From then on the connection counts for its owner. */

@@ -50,7 +50,8 @@ export const nothingSelected: ServiceSelection = {
 }
 
 /**
- * What a client has set of a session itself, and changes while it goes on. Absent: as it was; null: as the assistant has it; empty: none.
+ * The settings of a session that the client has set itself, and may change during the session. An absent field stays unchanged, null stands
+ * for the assistant's value, and an empty field for none.
  */
 export const SessionSettings = Schema.Struct({
   systemPrompt: Schema.optionalKey(Schema.NullOr(Schema.String)),
@@ -81,7 +82,7 @@ export const SessionRequest = Schema.Struct({
 })
 export type SessionRequest = typeof SessionRequest.Type
 
-/** What a client's tool returned. */
+/** The output of a client's tool. */
 export const SessionToolOutput = Schema.Struct({
   toolCallId: Schema.String,
   name: Schema.String,
@@ -99,7 +100,7 @@ export const ClientFrame = Schema.Union([
   Schema.TaggedStruct("Played", { itemId: Schema.String, millis: Schema.Finite }),
   /** The client plays no more of this item, and has played this much. */
   Schema.TaggedStruct("Heard", { itemId: Schema.String, millis: Schema.Finite }),
-  /** What a person has decided about a call that needs an approval. `reason` goes to the model. */
+  /** The decision of a person about a call that needs an approval. `reason` goes to the model. */
   Schema.TaggedStruct("Approval", {
     toolCallId: Schema.String,
     isApproved: Schema.Boolean,
@@ -157,7 +158,7 @@ export const ServiceEvent = Schema.Union([
     outputFormat: AudioFormat,
     provider: Schema.String,
     model: Schema.String,
-    /** What the session has of the client itself, from now or from the last session, if the first frame has `kept`. */
+    /** The client's own settings of the session, from this session or the last one, if the first frame has `kept`. */
     settings: Schema.optionalKey(SessionSettings)
   }),
   /** A `Change` of the client holds, and is stored. */

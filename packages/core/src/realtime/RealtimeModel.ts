@@ -23,13 +23,13 @@ export interface SpokenMessage {
   readonly text: string
 }
 
-/** What a session gives its model, and may change while it goes on. */
+/** The settings that a session gives its model, and may change later. */
 export interface ModelSetup {
   readonly instructions: string | null
   readonly tools: ReadonlyArray<ToolDefinition>
 }
 
-/** With what a vendor's session begins. */
+/** The settings with which a vendor's session begins. */
 export interface SessionSetup extends ModelSetup {
   readonly model: string
   /** The client's `provider_options`. */
@@ -59,7 +59,7 @@ export class VendorUnavailable extends Schema.TaggedError<VendorUnavailable>()("
   }
 }
 
-/** What the session asks of the vendor. */
+/** A command of the session for the vendor. */
 export type VendorCommand =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "Commit" }
@@ -104,7 +104,7 @@ export const VoiceTimes = Schema.Struct({
 })
 export type VoiceTimes = typeof VoiceTimes.Type
 
-/** What the vendor tells the session. */
+/** An event of the vendor for the session. */
 export type VendorEvent =
   /** The vendor's message unchanged, one JSON text. Messages that contain only audio are left out. */
   | { readonly _tag: "Native"; readonly json: string }
@@ -157,7 +157,7 @@ export type VendorEvent =
   /** The vendor has closed the link. It MUST be told once, as the last event. */
   | { readonly _tag: "Closed"; readonly reason: string }
 
-/** Who hears what a vendor sends. */
+/** Receives the events and the sound of a vendor. */
 export interface VendorListener {
   /** MUST be called synchronously, in the order of the vendor's messages: an answer from its start to its end, a call once and whole. */
   readonly event: (event: VendorEvent) => void

@@ -1,6 +1,6 @@
 /**
- * What comes before a voice session: who asks, the first frame, the check of what it wants, and the lease of the thread. All refusals come
- * before anything is created, and the lease is taken before the vendor is contacted.
+ * The steps before a voice session: authentication, the first frame and its check, and the lease of the thread. All refusals come before
+ * anything is created, and the lease is taken before the vendor is contacted.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

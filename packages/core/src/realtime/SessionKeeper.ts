@@ -36,7 +36,7 @@ export interface SessionKeeper {
   readonly charge: (usage: Usage) => void
   /** The cost of something else, such as a hosted tool. */
   readonly spend: (charge: Charge) => void
-  /** What the client has set, for the next session of the thread. */
+  /** Stores the client's settings for the next session of the thread. */
   readonly keepSettings: (settings: SessionSettings) => void
   /** Stores while the session is open; ends when the lease is lost. */
   readonly keep: Effect.Effect<void, never, Principal>
@@ -71,7 +71,7 @@ export interface KeeperSetup {
   readonly lease: SessionLease
   readonly provider: string
   readonly model: string
-  /** Who speaks. */
+  /** The assistant that speaks. */
   readonly assistant: AnsweringAssistant
   readonly source: Unsaved
   /** The follow-ups of an exchange that ends with these messages. */

@@ -19,7 +19,7 @@ export interface SessionLimits {
   readonly historyMessages: number
   /** Characters of the serialised history and the instructions together. */
   readonly historyCharacters: number
-  /** For connecting, setup and history together. */
+  /** The time for connecting, setup and history together. */
   readonly opening: Duration.Input
   /** At the end, for missing transcripts and usage. */
   readonly stopping: Duration.Input

@@ -50,7 +50,7 @@ export const planSession = (
   })
 }
 
-/** What the model gets after a change. The history was counted when the session began, so the instructions are counted alone. */
+/** The setup of the model after a change. The history was counted when the session began, so the instructions are counted alone. */
 export const changedSetup = (
   request: SessionRequest,
   place: Pick<Place, "assistant" | "summary">,

@@ -1,4 +1,4 @@
-/** What the state machine of a voice session (`SessionState`) takes and gives: its state, its inputs, its actions. */
+/** The types of the state machine of a voice session (`SessionState`): its state, its inputs, its actions. */
 import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
@@ -26,10 +26,10 @@ export interface SessionState {
   /** The open calls that wait for an approval. */
   readonly undecided: ReadonlySet<string>
   readonly conversation: Conversation
-  /** What the client has set itself. */
+  /** The settings that the client has set itself. */
   readonly settings: SessionSettings
   readonly usage: Usage
-  /** Of the current answer; null: the vendor has not reported any. */
+  /** The usage of the current answer. Null: the vendor has not reported any. */
   readonly answerUsage: Usage | null
   readonly responding: boolean
   readonly stopDue: number
@@ -79,7 +79,7 @@ export type Input =
   /** The service ends the session: a drain, a lost lease, or a peer that does not read. */
   | { readonly _tag: "Ended"; readonly ending: Ending; readonly atOnce: boolean }
 
-/** What a person has decided about a call. */
+/** The decision of a person about a call. */
 export interface CallDecision {
   readonly toolCallId: string
   readonly isApproved: boolean

@@ -53,7 +53,7 @@ export const SessionCharge = Schema.Struct({
 })
 export type SessionCharge = typeof SessionCharge.Type
 
-/** What a session stores in one step. */
+/** The records that a session stores in one step. */
 export interface SessionWrite {
   /** In the order of speaking. */
   readonly messages: ReadonlyArray<NewMessage>

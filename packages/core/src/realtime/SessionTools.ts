@@ -22,7 +22,7 @@ import { findAnswerer, HostedCalls } from "../turns/HostedCalls.ts"
 import type { Opening } from "./SessionAdmission.ts"
 import type { CallDecision, Input } from "./SessionSteps.ts"
 
-/** What hosted calls need of the session. */
+/** The functions of the session that hosted calls need. */
 export interface CallSurroundings {
   readonly input: (input: Input) => void
   readonly kept: (toolCallId: string, part: string) => Schema.Json | null
@@ -31,7 +31,7 @@ export interface CallSurroundings {
 
 export interface RunningTools {
   readonly start: (call: ToolCall) => void
-  /** Of a call that waits for an approval. */
+  /** Continues a call that waits for an approval. */
   readonly decide: (decision: CallDecision) => void
   readonly stop: (ids: ReadonlyArray<string>) => void
   readonly stopAll: Effect.Effect<void>
@@ -149,7 +149,7 @@ export class SessionTools extends Context.Service<
     )
 }
 
-/** For a client that cannot ask a person. */
+/** The output of a call that needs an approval, for a client that cannot ask a person. */
 const withoutApproval =
   "Error: not run. A person has to approve this call first, and that is not possible in a voice session. Tell the user to ask for it in writing."
 

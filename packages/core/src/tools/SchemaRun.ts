@@ -86,7 +86,7 @@ export const isJsonObject = (value: unknown): value is Schema.JsonObject =>
 
 export const isList = (value: unknown): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
 
-/** Does not recurse: what is asked is whether recursion would be safe. */
+/** Does not recurse, because it finds out whether recursion would be safe. */
 export const isDeeper = (value: unknown, levels: number): boolean => {
   let level: ReadonlyArray<unknown> = [value]
   for (let depth = 0; depth <= levels; depth++) {
