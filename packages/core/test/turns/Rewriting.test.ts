@@ -136,6 +136,19 @@ describe("a message that is rewritten", () => {
     )
   })
 
+  it.effect("is rewritten whatever a request from outside says of itself", () => {
+    const state = InMemory.makeState()
+    const request = { content: "sk-1", stored: { content: true, options: [] } }
+    return withParts(
+      [say("Hello.")],
+      { state },
+      Effect.andThen(
+        send(request),
+        Effect.sync(() => assert.notMatch(textIn(state), secret))
+      )
+    )
+  })
+
   it.effect("is read once on a thread that was answered before, also where it is refused or a part hangs", () => {
     const read: Array<string> = []
     const strict = guard((text) =>
