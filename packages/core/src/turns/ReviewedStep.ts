@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type { ChatEvent } from "../models/ChatEvent.ts"
 import type { Listener } from "../models/ChatModel.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
+import type { Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { AnswerReview } from "./AnswerReview.ts"
 import type { Leg } from "./Leg.ts"
@@ -21,15 +22,34 @@ export class ReviewedStep implements Listener {
   /** Whether the model is asked to go on when its answer was interrupted. */
   private readonly mayGoOn: boolean
   private waiting: Array<ChatEvent> = []
-  /** The starts of calls whose arguments are not complete, by the ids of the calls. */
-  private readonly starts = new Map<string, ChatEvent>()
   private hasCalled = false
+  /** What the model has written, told or not. */
+  private written = ""
+  /** As the provider has reported it. */
+  private usage: Usage | null = null
+  private readonly estimate: (written: string) => Usage
   private isInterrupted = false
   /** What the provider keeps of an answer that it has interrupted. */
   private providerData: ProviderData | null = null
 
-  constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview, mayGoOn: boolean) {
+  constructor(
+    leg: Leg,
+    {
+      estimate,
+      mayGoOn,
+      now,
+      provider,
+      review
+    }: {
+      readonly provider: string
+      readonly now: () => number
+      readonly review: AnswerReview
+      readonly mayGoOn: boolean
+      readonly estimate: (written: string) => Usage
+    }
+  ) {
     const { log, plan } = leg
+    this.estimate = estimate
     this.log = log
     this.provider = provider
     this.mayGoOn = mayGoOn
@@ -42,8 +62,12 @@ export class ReviewedStep implements Listener {
   }
 
   readonly hear = (event: ChatEvent): void => {
-    if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") this.budget?.hear(event.text)
-    else if (event._tag === "ToolCallDelta") this.budget?.hear(event.arguments)
+    if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") {
+      this.budget?.hear(event.text)
+      this.written += event.text
+    } else if (event._tag === "ToolCallDelta") this.budget?.hear(event.arguments)
+    else if (event._tag === "ToolCallReady") this.written += event.call.name + event.call.arguments
+    else if (event._tag === "Usage") this.usage = event.usage
     this.waiting.push(event)
   }
 
@@ -70,9 +94,15 @@ export class ReviewedStep implements Listener {
     this.recorder.refused(at)
   }
 
+  /** The call has failed, or the run was cancelled: what was written is paid for all the same. */
+  fail(at: number): void {
+    if (this.written !== "" || this.usage !== null) this.end(at)
+  }
+
   end(at: number): StepResult {
-    const { log, review } = this
-    const step = this.recorder.end(at)
+    const { log, recorder, review } = this
+    recorder.hear({ _tag: "Usage", usage: this.usage ?? this.estimate(this.written) })
+    const step = recorder.end(at)
     const ended = log.events.at(-1)
     if (this.isInterrupted && ended?._tag === "StepEnded") review.keep(ended, this.providerData)
     if (review.ended !== null) this.refuse(step.calls, at)
@@ -106,22 +136,18 @@ export class ReviewedStep implements Listener {
   private takeOne(event: ChatEvent): Effect.Effect<void> {
     const { recorder, review } = this
     const record = (passed: ChatEvent) => Effect.sync(() => recorder.hear(passed))
-    if (event._tag === "Usage") return record(event)
-    if (review.ended !== null) return Effect.void
+    if (review.ended !== null || event._tag === "Usage") return Effect.void
     switch (event._tag) {
       case "TextDelta":
         return review.add(event.text)
       case "ToolCallStart":
-        this.starts.set(event.id, event)
         return review.endPiece
       case "ToolCallReady": {
         this.hasCalled = true
         const { arguments: written, id, name } = event.call
-        const start = this.starts.get(id)
-        this.starts.delete(id)
         const call = Effect.map(review.reviewArguments(name, written), (passed) => {
           if (passed === null) return
-          if (start !== undefined) recorder.hear(start)
+          recorder.hear({ _tag: "ToolCallStart", id, name })
           recorder.hear({ ...event, call: { ...event.call, arguments: passed } })
         })
         return Effect.andThen(review.endPiece, this.unlessEnded(call))

@@ -9,7 +9,7 @@ import {
   type TurnRequest,
   Turns
 } from "@colloquy/core"
-import type { ReviewedPiece, Review, Verdict } from "@colloquy/core/adapters"
+import { noUsage, type ReviewedPiece, type Review, type Verdict } from "@colloquy/core/adapters"
 import {
   callTool,
   callTools,
@@ -25,12 +25,14 @@ import {
   ScriptedModel,
   type ScriptStep,
   TestKernel,
-  think
+  think,
+  uses
 } from "@colloquy/testing"
 import { Inspections } from "@colloquy/core/inspection"
 import { outputsPartName } from "@colloquy/core/outputs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -855,6 +857,78 @@ describe("a review that fails", () => {
       })
     )
   )
+})
+
+describe("what a model wrote and nobody was told", () => {
+  const text = "One two three four five six seven"
+
+  /** The usage of a run that is cancelled when the model is in the middle of its answer. */
+  const cancelled = (parts: ReadonlyArray<TurnPart<null>>) =>
+    withGuard(
+      [[say(text), gate()]],
+      { parts },
+      Effect.gen(function* () {
+        const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true }))
+        yield* ScriptedModel.use((model) => model.reached())
+        yield* Turns.use((turns) => turns.cancel(turn.threadId, turn.runId))
+        return (yield* turn.reply).usage
+      })
+    )
+
+  const stop = judging(() => ({ _tag: "Stop", reason: "No." }))
+  const ends = {
+    "whose run is cancelled": cancelled([guard(change, { by: "whole" })]),
+    "whose provider fails": withGuard(
+      [[say(text), fail("unknown")]],
+      { parts: [guard(change, { by: "whole" })] },
+      Effect.flatMap(turnWithEvents(), ({ turn }) => Effect.map(turn.reply, ({ usage }) => usage))
+    ),
+    "that the review stops": withGuard(
+      [[say(`${text}\n`), gate()]],
+      { parts: [guard(stop)] },
+      Effect.flatMap(turnWithEvents(), ({ turn }) => Effect.map(turn.reply, ({ usage }) => usage))
+    )
+  }
+  for (const [which, usage] of Object.entries(ends)) {
+    it.effect(`is paid for, in an answer ${which}`, () =>
+      Effect.gen(function* () {
+        const { outputTokens } = yield* cancelled([])
+        assert.isAbove(outputTokens, 0)
+        assert.isAtLeast((yield* usage).outputTokens, outputTokens)
+      })
+    )
+  }
+
+  const reported = { ...noUsage, inputTokens: 7, outputTokens: 9, costUsd: 0.5 }
+  const answering: TurnPart<null> = {
+    ...guard(),
+    name: "answering",
+    decide: () => Effect.succeed({ plan: null, answers: { provider: "part", model: "part" } }),
+    answer: () => Effect.succeed({ content: text, usage: reported })
+  }
+  for (const [whose, parts, steps] of [
+    ["a model", [], [[say(text), uses(reported)]]],
+    ["a part", [answering], []]
+  ] as const) {
+    it.effect(`costs what ${whose} has reported, though the run is cancelled while the answer is reviewed`, () =>
+      Effect.gen(function* () {
+        const asked = yield* Deferred.make<void>()
+        const hangs = guard(() => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never), { by: "whole" })
+        yield* withGuard(
+          steps,
+          { parts: [hangs, ...parts] },
+          Effect.gen(function* () {
+            const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true }))
+            yield* Deferred.await(asked)
+            yield* Turns.use((turns) => turns.cancel(turn.threadId, turn.runId))
+            const { content, status, usage } = yield* turn.reply
+            assert.deepStrictEqual({ content, status }, { content: "", status: "CANCELLED" })
+            assert.deepInclude(usage, { inputTokens: 7, outputTokens: 9, costUsd: 0.5, estimated: false })
+          })
+        )
+      })
+    )
+  }
 })
 
 describe("a run that began with a review", () => {
