@@ -1,6 +1,7 @@
 /** Parts that review answers: what a review takes away is read by nobody, however the model says it and however the run ends. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import {
+  Assistants,
   type LiveTurn,
   Principal,
   type TurnEvent,
@@ -999,6 +1000,32 @@ it.effect("a process that is killed at any of its writes has stored nothing that
     assert.isAbove(partial, 0)
   }).pipe(Principal.provide("ada"), Effect.scoped, Effect.provide(quiet))
 )
+
+it.effect("a review has the plan of its part for the assistant to which the conversation is handed over", () => {
+  const named: TurnPart<string> = {
+    name: "named",
+    plan: Schema.String,
+    decide: () => Effect.succeed({ plan: "first" }),
+    handOver: ({ name }) => name,
+    review: (plan) => ({
+      by: "whole",
+      judge: ({ text, tool }) =>
+        Effect.succeed(tool === null ? { _tag: "Change", text: `${plan}: ${text}` } : { _tag: "Pass" })
+    })
+  }
+  const kernel = TurnParts.part(named).pipe(
+    Layer.provideMerge(TestKernel.layer([[say("One."), callTool("hand_off_to_second", { reason: "So" })], say("Two.")])),
+    Layer.fresh
+  )
+  return Effect.gen(function* () {
+    const assistants = yield* Assistants
+    const { id } = yield* assistants.create({ name: "second" })
+    const handoffs = [{ assistantId: id, name: "second", description: "Goes on" }]
+    const first = yield* assistants.create({ name: "first", handoffs })
+    const { content } = yield* Turns.use((turns) => turns.send({ content: "Hi", assistantId: first.id }))
+    assert.strictEqual(content, "first: One.\n\nsecond: Two.")
+  }).pipe(Principal.provide("ada"), Effect.provide([kernel, quiet]))
+})
 
 it.effect("a review sees the turn, what it let pass before, and the tool whose arguments it reads", () => {
   const seen: Array<readonly [string, string, string | null]> = []
