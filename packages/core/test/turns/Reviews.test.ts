@@ -1014,7 +1014,9 @@ it.effect("a review has the plan of its part for the assistant to which the conv
     })
   }
   const kernel = TurnParts.part(named).pipe(
-    Layer.provideMerge(TestKernel.layer([[say("One."), callTool("hand_off_to_second", { reason: "So" })], say("Two.")])),
+    Layer.provideMerge(
+      TestKernel.layer([[say("One."), callTool("hand_off_to_second", { reason: "So" })], say("Two.")])
+    ),
     Layer.fresh
   )
   return Effect.gen(function* () {
