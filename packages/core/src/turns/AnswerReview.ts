@@ -54,7 +54,7 @@ class Reviewer {
         this.mayEnd = false
         start = index + 1
       } else {
-        this.mayEnd = ends.includes(character) || (this.mayEnd && closers.includes(character))
+        this.mayEnd = isEnd(character) || (this.mayEnd && closers.includes(character))
       }
     }
     this.held += text.slice(start)
@@ -70,7 +70,8 @@ class Reviewer {
   }
 }
 
-const ends = ".!?…"
+const isEnd = (character: string): boolean =>
+  ".!?…".includes(character) || (character > "\u007f" && /\p{Sentence_Terminal}/u.test(character))
 const closers = "\"'”’»)]}*_"
 /** They end a sentence also where no space follows. */
 const fullStops = "。！？"

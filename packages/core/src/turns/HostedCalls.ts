@@ -165,10 +165,8 @@ const rewriteOutput = ({ rewriting }: HostedCall, output: string): Effect.Effect
 
 /** The form of a question and what its tool keeps with it stay as the tool needs them. */
 const rewriteQuestion = (call: HostedCall, asked: PersonAsked): Effect.Effect<string | PersonAsked, never, Principal> =>
-  call.rewriting === null
-    ? Effect.succeed(asked)
-    : Effect.map(rewriteOutput(call, asked.message), (message) =>
-        message === withheld ? message : new PersonAsked({ message, schema: asked.schema, state: asked.state })
-      )
+  Effect.map(rewriteOutput(call, asked.message), (message) =>
+    message === withheld ? message : new PersonAsked({ message, schema: asked.schema, state: asked.state })
+  )
 
 const withheld = "Error: the output of this tool could not be checked and is withheld. Answer without it."

@@ -226,10 +226,8 @@ export class ModelLoop extends Context.Service<
         const recorder =
           review === null
             ? new StepRecorder(leg, provider, now)
-            : new ReviewedStep(leg, {
+            : new ReviewedStep(leg, now, review, {
                 provider,
-                now,
-                review,
                 mayGoOn: !isFinal,
                 estimate: (written) => estimatedUsage(begun.promptTokens, written, counter)
               })

@@ -195,7 +195,7 @@ describe("the pieces of an answer", () => {
   }
 
   it("end with a sentence or a line, and nothing is held back beyond that", () => {
-    const text = 'One. Two?" Three (so.) v1.2 costs 3.50 a\nfour。five… six'
+    const text = 'One. Two?" Three (so.) v1.2 costs 3.50 a\nfour。five… छह। سات۔ آٹھ؟ six'
     assert.deepStrictEqual(reviewed([text], ["sentence"]).pieces, [
       "One. ",
       'Two?" ',
@@ -203,6 +203,9 @@ describe("the pieces of an answer", () => {
       "v1.2 costs 3.50 a\n",
       "four。",
       "five… ",
+      "छह। ",
+      "سات۔ ",
+      "آٹھ؟ ",
       "six"
     ])
   })
