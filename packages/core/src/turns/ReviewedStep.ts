@@ -91,7 +91,7 @@ export class ReviewedStep implements Listener {
     const ended = this.leg.log.events.at(-1)
     if (this.isInterrupted && ended?._tag === "StepEnded") review.keep(ended, this.providerData)
     if (review.ended !== null) this.refuse(step.calls, at)
-    return { ...step, spoke: step.spoke || review.holds }
+    return { ...step, spoke: step.spoke || review.held !== "" }
   }
 
   /** Calls that were told before the review ended the answer: neither the server nor the client runs them. */

@@ -159,7 +159,9 @@ const speechOptions = (options: Schema.Json): Schema.Json | undefined =>
 const rewriteOptions: NonNullable<TurnPart<VoicePlan>["rewriteOptions"]> = (options, rewrite) => {
   const stt = isObject(options) ? options["stt"] : null
   if (!isObject(options) || !isObject(stt) || typeof stt["prompt"] !== "string") return Effect.succeed(options)
-  return Effect.map(rewrite(stt["prompt"]), (prompt) => ({ ...options, stt: { ...stt, prompt } }))
+  return Effect.map(rewrite(stt["prompt"]), (prompt) =>
+    Object.assign({}, options, { stt: Object.assign({}, stt, { prompt }) })
+  )
 }
 
 const isObject = Schema.is(Schema.JsonObject)

@@ -116,6 +116,31 @@ describe("an answer that a provider interrupts", () => {
     )
   }
 
+  for (const [by, first, shown] of [
+    ["sentence", "The key is sk-12. Thr", "The key is [key]. Thr"],
+    ["whole", "The key is sk-12. Thr", "The key is sk-12. Thr"]
+  ] as const) {
+    it.effect(`is read by the model up to its last word when it goes on (by ${by})`, () => {
+      const state = InMemory.makeState()
+      const goesOn = expect(({ messages }) => {
+        const last = messages.at(-1)
+        assert.strictEqual(last?.role === "assistant" ? last.content : null, shown)
+      })
+      return withGuard(
+        [
+          [say(first), finish("continue")],
+          [goesOn, say("ee.")]
+        ],
+        { state, parts: [guard(change, { by }), guard(change, { by: "whole", name: "later" })] },
+        Effect.gen(function* () {
+          const { events } = yield* turnWithEvents()
+          assert.strictEqual(joinedText(events), "The key is [key]. Three.")
+          assert.notMatch(textIn(state), secret)
+        })
+      )
+    })
+  }
+
   it.effect("is told as far as it came where no further call is permitted", () =>
     withGuard(
       [interrupted],
