@@ -44,7 +44,7 @@ class Reviewer {
         this.mayEnd = false
         start = index + 1
       } else {
-        this.mayEnd = isEnd(character) || (this.mayEnd && closers.includes(character))
+        this.mayEnd = endsSentence(character) || (this.mayEnd && closers.includes(character))
       }
     }
     this.held += text.slice(start)
@@ -60,7 +60,7 @@ class Reviewer {
   }
 }
 
-const isEnd = (character: string): boolean =>
+const endsSentence = (character: string): boolean =>
   ".!?…".includes(character) || (character > "\u007f" && /\p{Sentence_Terminal}/u.test(character))
 const closers = "\"'”’»)]}*_"
 /** They end a sentence also where no space follows. */

@@ -350,9 +350,8 @@ describe("what a model reads besides the message", () => {
 
   it.effect("is rewritten where a hosted tool refuses a call, or asks a person, and withheld if it cannot be", () => {
     const state = InMemory.makeState()
-    const { needsApproval: _, ...look } = tool({ ...plainTool, name: "look", execute: () => "" })
     const refusing: HostedTool = {
-      ...look,
+      ...tool({ ...plainTool, name: "look", execute: () => "" }),
       needsApproval: () => Effect.fail(new HostedToolFailed({ message: "sk-1 is locked" }))
     }
     const asking = (name: string, message: string) =>
