@@ -7,6 +7,7 @@ import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
+import { type PlainRewrite, plainRewrite } from "./PlainRewrite.ts"
 
 /** What a part made by `part({ … })` is told: the message, whose it is, the model, a `signal`, and functions that keep a value, send an event or rewrite a text. */
 export interface PartTurn extends Pick<
@@ -18,7 +19,7 @@ export interface PartTurn extends Pick<
    * What the guards of the turn make of a text. Give it what you have found before you keep or tell it. What came out of it is not changed
    * again.
    */
-  readonly rewrite: (text: string) => Promise<string>
+  readonly rewrite: PlainRewrite
   readonly signal: AbortSignal
 }
 
@@ -41,9 +42,8 @@ export const part = ({ intro = material, name, recall, tools = [] }: PlainPart):
     decide: () => Effect.succeed({ plan: null }),
     recall: Effect.fnUntraced(function* (_plan: null, turn: LiveTurn) {
       const { ownerId } = yield* Principal
-      const { ensureCredit: _ensureCredit, journal: _journal, kept: _kept, rewriting, spend: _spend, ...rest } = turn
-      const run = Effect.runPromiseWith(yield* Effect.context<Principal>())
-      const rewrite = (text: string) => (rewriting === null ? Promise.resolve(text) : run(rewriting.rewrite(text)))
+      const { ensureCredit: _ensureCredit, journal: _journal, kept: _kept, rewriting: _, spend: _spend, ...rest } = turn
+      const rewrite = plainRewrite(turn, yield* Effect.context<Principal>())
       const found = yield* Effect.tryPromise(
         async (signal) => (await recall?.({ ...rest, owner: ownerId, rewrite, signal })) ?? []
       )

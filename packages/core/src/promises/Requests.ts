@@ -7,7 +7,7 @@ import { readId } from "./PlainIds.ts"
 /** `TurnRequest` with ids as plain text. */
 export interface SendRequest extends Omit<
   TurnRequest,
-  "threadId" | "assistantId" | "instead" | "child" | "scheduleId" | "stored"
+  "threadId" | "assistantId" | "instead" | "child" | "scheduleId"
 > {
   /** Absent: a new thread is created, for the assistant `assistantId` or for a new assistant. */
   readonly threadId?: string | undefined

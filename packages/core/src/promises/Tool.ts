@@ -3,6 +3,7 @@
  * `HostedTool`: arguments are checked before the function runs, a call with invalid arguments returns to the model with an explanation, and
  * the function needs no Effect. For hosts with and without Effect.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
@@ -10,11 +11,17 @@ import { Principal } from "../access/Principal.ts"
 import { argumentCheck } from "../tools/ArgumentCheck.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed, PersonAsked } from "../tools/HostedTool.ts"
 import { ToolName } from "../tools/ToolDefinition.ts"
+import { type PlainRewrite, plainRewrite } from "./PlainRewrite.ts"
 import { type ArgumentsOf, type ReadParameters, readParameters, type ToolParameters } from "./ToolParameters.ts"
 
 /** The owner and the turn for which a tool runs. */
-export interface ToolContext extends Omit<HostedCall, "beginCharge" | "journal" | "ensureCredit"> {
+export interface ToolContext extends Omit<HostedCall, "beginCharge" | "journal" | "ensureCredit" | "rewriting"> {
   readonly owner: string
+  /**
+   * What the guards of the turn make of a text. Give it what the tool has found before you keep or tell it. The output of the tool is
+   * rewritten without that, unless it is a text that came out of it.
+   */
+  readonly rewrite: PlainRewrite
   /** Aborted when the run is cancelled, when the tool's time limit expires, and when the kernel closes. */
   readonly signal: AbortSignal
 }
@@ -66,24 +73,24 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
       ),
     checkAnswer: (schema, answer) => argumentCheck(schema)(answer),
     run: (args, call) => {
-      const result = async (owner: string, signal: AbortSignal) => {
+      const result = async (turn: Omit<ToolContext, "signal">, signal: AbortSignal) => {
         const checked = await check(args)
         if (checked.issues !== undefined) throw badCall(checked.issues)
-        return resultText(await execute(checked.value, { ...plainTurn(call), owner, signal }))
+        return resultText(await execute(checked.value, { ...turn, signal }))
       }
-      return Effect.flatMap(Principal, ({ ownerId }) =>
-        Effect.flatten(Effect.promise((signal) => result(ownerId, signal).then(Effect.succeed, failureForModel)))
+      return Effect.flatMap(plainTurn(call), (turn) =>
+        Effect.flatten(Effect.promise((signal) => result(turn, signal).then(Effect.succeed, failureForModel)))
       )
     }
   }
 }
 
-const plainTurn = ({
-  beginCharge: _beginCharge,
-  ensureCredit: _ensureCredit,
-  journal: _journal,
-  ...turn
-}: HostedCall): Omit<ToolContext, "owner" | "signal"> => turn
+const plainTurn = (call: HostedCall): Effect.Effect<Omit<ToolContext, "signal">, never, Principal> =>
+  Effect.contextWith((context: Context.Context<Principal>) => {
+    const { beginCharge: _beginCharge, ensureCredit: _ensureCredit, journal: _journal, rewriting: _, ...turn } = call
+    const owner = Context.get(context, Principal).ownerId
+    return Effect.succeed({ ...turn, owner, rewrite: plainRewrite(call, context) })
+  })
 
 /** A call whose arguments do not fit is refused by `check` before the function is asked. */
 const condition =
@@ -92,10 +99,10 @@ const condition =
     needs: (args: Arguments, context: Omit<ToolContext, "signal">) => boolean | Promise<boolean>
   ): NonNullable<HostedTool["needsApproval"]> =>
   (args, call) =>
-    Effect.flatMap(Principal, ({ ownerId }) =>
+    Effect.flatMap(plainTurn(call), (turn) =>
       Effect.promise(async () => {
         const checked = await check(args)
-        return checked.issues !== undefined || (await needs(checked.value, { ...plainTurn(call), owner: ownerId }))
+        return checked.issues !== undefined || (await needs(checked.value, turn))
       })
     )
 

@@ -52,11 +52,13 @@ export class AnswerByPart extends Context.Service<
         .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
       if (!isAnswer(answered))
         return yield* Effect.die(new TypeError(`The part "${part.name}" gave no text as its answer`))
-      const content = review === null ? answered.content : yield* review.whole(answered.content)
       const { supplement } = answered
+      const end = endStep(answered.usage ?? noUsage, answered.model ?? model.model)
+      const content =
+        review === null ? answered.content : yield* Effect.onInterrupt(review.whole(answered.content), () => end)
       if (supplement !== undefined && review?.hasChanged !== true) findTurn(part.name).keep(supplement)
       if (content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: content }))
-      yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
+      yield* end
       log.wake()
       if (review !== null) yield* review.goesOn
       return LegOutcome.Answered()

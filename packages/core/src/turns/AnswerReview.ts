@@ -20,26 +20,16 @@ export type ReviewEnd = ReviewStopped | ReviewFailed | { readonly _tag: "Replace
 class Reviewer {
   readonly judge: BoundReview["judge"]
   private readonly by: Review["by"]
-  private passed = ""
-  private held = ""
+  /** What it has let pass. */
+  passed = ""
+  /** What is no complete piece yet. */
+  held = ""
   /** The last character ends a sentence, if a space follows. */
   private mayEnd = false
 
   constructor({ by, judge }: BoundReview) {
     this.by = by
     this.judge = judge
-  }
-
-  get before(): string {
-    return this.passed
-  }
-
-  get isHolding(): boolean {
-    return this.held !== ""
-  }
-
-  pass(text: string): void {
-    this.passed += text
   }
 
   /** Adds a text, and takes the pieces that are complete. Only the new text is searched. */
@@ -54,7 +44,7 @@ class Reviewer {
         this.mayEnd = false
         start = index + 1
       } else {
-        this.mayEnd = ends.includes(character) || (this.mayEnd && closers.includes(character))
+        this.mayEnd = endsSentence(character) || (this.mayEnd && closers.includes(character))
       }
     }
     this.held += text.slice(start)
@@ -70,7 +60,8 @@ class Reviewer {
   }
 }
 
-const ends = ".!?…"
+const endsSentence = (character: string): boolean =>
+  ".!?…".includes(character) || (character > "\u007f" && /\p{Sentence_Terminal}/u.test(character))
 const closers = "\"'”’»)]}*_"
 /** They end a sentence also where no space follows. */
 const fullStops = "。！？"
@@ -124,9 +115,11 @@ export class AnswerReview {
     else if (providerData !== null) this.kept.set(ended.sequence, { ...ended, providerData })
   }
 
-  /** The log as the next model call reads it. */
+  /** The log as the next model call reads it: an interrupted model goes on behind all that it has written. */
   withKept(events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> {
-    return this.kept.size === 0 ? events : events.map((event) => this.kept.get(event.sequence) ?? event)
+    const shown = this.kept.size === 0 ? events : events.map((event) => this.kept.get(event.sequence) ?? event)
+    const { held } = this
+    return held === "" ? shown : [...shown, { _tag: "TextDelta", sequence: 0, text: held }]
   }
 
   /** The answer is complete. Returns the ends that the log may have now: all of them, or none if the review has changed a word. */
@@ -136,9 +129,9 @@ export class AnswerReview {
     return kept
   }
 
-  /** Whether a text waits to be reviewed. */
-  get holds(): boolean {
-    return this.reviewers.some(({ isHolding }) => isHolding)
+  /** The text that waits to be reviewed. What the last part holds was written first. */
+  get held(): string {
+    return this.reviewers.reduce((text, { held }) => held + text, "")
   }
 
   /** The end of what belongs together: the end of the answer, or a call. An interruption is none. */
@@ -187,7 +180,7 @@ export class AnswerReview {
         const piece = this.isJson ? withoutEscapes(written) : written
         const passed = yield* this.follow(index, yield* this.judge(reviewer, piece, null), piece)
         if (passed === null) return
-        reviewer.pass(passed)
+        reviewer.passed += passed
         yield* this.passOn(index + 1, passed, false)
       }
       if (isEnd && this.ended === null) yield* this.passOn(index + 1, "", true)
@@ -195,7 +188,7 @@ export class AnswerReview {
   }
 
   private judge(reviewer: Reviewer, text: string, tool: string | null): Effect.Effect<Verdict | ReviewFailed> {
-    return Effect.provideService(reviewer.judge({ text, before: reviewer.before, tool }), Principal, this.principal)
+    return Effect.provideService(reviewer.judge({ text, before: reviewer.passed, tool }), Principal, this.principal)
   }
 
   /** Returns what is told in place of the piece; null if the answer has ended. */

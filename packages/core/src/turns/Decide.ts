@@ -18,7 +18,14 @@ import { checkRoom } from "../prompts/PromptAssembly.ts"
 import { HostedTools, withoutTaken } from "../tools/HostedTool.ts"
 import type { Draft } from "./Draft.ts"
 import { type Answerer, type PlannedLeg, planLeg } from "./Leg.ts"
-import { checkTools, concernedParts, consultParts, type PartsDecided, refuseAbsentParts } from "./PartDecisions.ts"
+import {
+  checkTools,
+  concernedParts,
+  consultParts,
+  type PartsDecided,
+  refuseAbsentParts,
+  type StoredTexts
+} from "./PartDecisions.ts"
 import type { PartError } from "./RegisteredPart.ts"
 import type { Place } from "./Place.ts"
 import type { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
@@ -54,7 +61,8 @@ export class Decide extends Context.Service<
     readonly decide: (
       request: TurnRequest,
       place: Place,
-      draft: Draft
+      draft: Draft,
+      stored: StoredTexts | null
     ) => Effect.Effect<Decided, DecideError, Principal>
   }
 >()("@colloquy/core/turns/Decide") {
@@ -97,14 +105,15 @@ export class Decide extends Context.Service<
       const decide = Effect.fnUntraced(function* (
         request: TurnRequest,
         place: Place,
-        draft: Draft
+        draft: Draft,
+        stored: StoredTexts | null
       ): Effect.fn.Return<Decided, DecideError, Principal> {
         const all = registered.all()
         yield* Effect.fromResult(checkNames({ provider: request.provider, model: request.model }))
         if (request.options !== undefined) yield* refuseAbsentParts(all, request.options)
         const resolved = yield* Effect.result(resolveModel(request, place))
         const turn = turnCase(request, place, resolved)
-        const consulted = yield* consultParts(concernedParts(all, turn), turn, draft.listening)
+        const consulted = yield* consultParts(concernedParts(all, turn), turn, draft.listening, stored)
         const { heard, parts } = consulted
         const model = parts.answers === null ? yield* Effect.fromResult(resolved) : partAnswerer(parts.answers)
         const toolsOfHost = withoutTaken(hosted.all(), [

@@ -20,9 +20,11 @@ export const rewriteOutputs = (
   rewrite === null
     ? Effect.succeed(results.map(cutHosted(maxToolResult)))
     : Effect.forEach(results, (result) =>
-        result.isPending === true
-          ? Effect.succeed(result)
-          : Effect.map(rewrite(result.output), (output) => cutHosted(maxToolResult)({ ...result, output }))
+        Effect.map(
+          // What a person has decided is in words of the kernel, and the person's reason was rewritten before.
+          result.decided === undefined ? rewrite(result.output) : Effect.succeed(result.output),
+          (output) => cutHosted(maxToolResult)({ ...result, output })
+        )
       )
 
 /** The answer of a helper is cut as the output of any tool that the kernel runs, when it is rewritten. */

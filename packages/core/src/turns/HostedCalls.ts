@@ -93,7 +93,9 @@ export class HostedCalls extends Context.Service<
             if (problems.length > 0) return refused(badArguments(problems))
             return (yield* isAsked(tool, args, call)) ? approval : by
           }).pipe(
-            Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(refused(`Error: ${failed.message}`))),
+            Effect.catchTag("HostedToolFailed", ({ message }) =>
+              Effect.map(rewriteOutput(call, `Error: ${message}`), refused)
+            ),
             Effect.catchCause((cause) =>
               Effect.as(
                 Effect.logError(`${tool.definition.name} could not say whether it needs an approval`, cause),
@@ -123,7 +125,9 @@ export class HostedCalls extends Context.Service<
               )
             )
           )
-          return rewritten(call, ran).pipe(
+          return Effect.flatMap(ran, (found) =>
+            typeof found === "string" ? rewriteOutput(call, found) : rewriteQuestion(call, found)
+          ).pipe(
             Effect.flatMap((whole) => {
               // A part that rewrites has to see what lies across the limit.
               const output = typeof whole === "string" ? cutTo(whole, maxToolResult) : whole
@@ -174,20 +178,16 @@ const asText = (output: unknown): string => {
   return text
 }
 
-/**
- * Rewrites an output for the model. A question of a tool stays unchanged, because it is for a person. An output that a part could not
- * rewrite is withheld.
- */
-const rewritten = (
-  { rewriting }: HostedCall,
-  ran: Effect.Effect<string | PersonAsked, never, Principal>
-): Effect.Effect<string | PersonAsked, never, Principal> =>
+/** An output that a part could not rewrite is withheld from the model. */
+const rewriteOutput = ({ rewriting }: HostedCall, output: string): Effect.Effect<string, never, Principal> =>
   rewriting === null
-    ? ran
-    : Effect.flatMap(ran, (output) =>
-        typeof output === "string"
-          ? Effect.catchTag(rewriting.rewrite(output), "TextWithheld", () => Effect.succeed(withheld))
-          : Effect.succeed(output)
-      )
+    ? Effect.succeed(output)
+    : Effect.catchTag(rewriting.rewrite(output), "TextWithheld", () => Effect.succeed(withheld))
+
+/** The form of a question and what its tool keeps with it stay as the tool needs them. */
+const rewriteQuestion = (call: HostedCall, asked: PersonAsked): Effect.Effect<string | PersonAsked, never, Principal> =>
+  Effect.map(rewriteOutput(call, asked.message), (message) =>
+    message === withheld ? message : new PersonAsked({ message, schema: asked.schema, state: asked.state })
+  )
 
 const withheld = "Error: the output of this tool could not be checked and is withheld. Answer without it."

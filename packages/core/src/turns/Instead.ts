@@ -21,6 +21,7 @@ import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { acceptOutcome, type BranchError } from "./Conversations.ts"
+import type { StoredTexts } from "./PartDecisions.ts"
 import { MessageNotFound, MessageNotSendable } from "./TurnErrors.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { decodePlan, type TurnPlan } from "./TurnPlan.ts"
@@ -31,7 +32,13 @@ export interface Resent {
   readonly threadId: ThreadId
   /** Null: nothing is taken back, because the thread is a fork that ends before the question. */
   readonly takesBack: TakeBack | null
-  readonly requestAt: (assistant: Assistant) => TurnRequest
+  readonly requestAt: (assistant: Assistant) => RequestAtPlace
+}
+
+export interface RequestAtPlace {
+  readonly request: TurnRequest
+  /** Null: the message is new. */
+  readonly stored: StoredTexts | null
 }
 
 export type InsteadError = BranchError | MessageNotSendable
@@ -172,7 +179,7 @@ const resent = (
     readonly instead: Wish
     readonly assistant: Assistant
   }
-): TurnRequest => {
+): RequestAtPlace => {
   const options: Schema.JsonObject = Object.assign({}, asked, request.options)
   const questionFields: Partial<TurnRequest> = {
     ...(question.metadata === null ? {} : { metadata: question.metadata }),
@@ -180,15 +187,17 @@ const resent = (
   }
   const content = instead.edited ?? (plan?.contentGiven === true ? "" : (question.content ?? ""))
   return {
-    ...questionFields,
-    ...request,
-    content,
+    request: {
+      ...questionFields,
+      ...request,
+      content,
+      ...(Object.keys(options).length === 0 ? {} : { options }),
+      ...(plan?.options === undefined ? {} : { modelOptions: { ...plan.options, ...request.modelOptions } })
+    },
     stored: {
       content: instead.edited === undefined,
       options: Object.keys(asked).filter((name) => request.options?.[name] === undefined)
-    },
-    ...(Object.keys(options).length === 0 ? {} : { options }),
-    ...(plan?.options === undefined ? {} : { modelOptions: { ...plan.options, ...request.modelOptions } })
+    }
   }
 }
 

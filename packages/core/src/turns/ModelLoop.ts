@@ -34,7 +34,7 @@ import { StepRecorder, type StepResult } from "./StepRecorder.ts"
 import type { BudgetExceeded } from "./TurnBudget.ts"
 import type { StepStarted } from "./TurnEvent.ts"
 import { TurnParts } from "./TurnParts.ts"
-import { recordLeg } from "./TurnRecorder.ts"
+import { estimatedUsage, recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 /** How a leg ends when nothing fails. */
@@ -226,7 +226,11 @@ export class ModelLoop extends Context.Service<
         const recorder =
           review === null
             ? new StepRecorder(leg, provider, now)
-            : new ReviewedStep(leg, provider, now, review, !isFinal)
+            : new ReviewedStep(leg, now, review, {
+                provider,
+                mayGoOn: !isFinal,
+                estimate: (written) => estimatedUsage(begun.promptTokens, written, counter)
+              })
         const begin = (at: number): void => {
           leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, ...begun, at }))
         }
@@ -234,8 +238,10 @@ export class ModelLoop extends Context.Service<
         // What was refused is a step of its own, which cost nothing: so it is also when the run ends in the pause after it.
         const { hear, hold, pause } = recorder
         const listener = { hear, hold, pause, refused: (at: number) => recorder.refused(at), again: begin }
-        yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener })
-        if (recorder instanceof ReviewedStep) yield* recorder.rest
+        const call = converseWithin(deadlines, { chat, request, policy: settings.chat, listener })
+        yield* recorder instanceof ReviewedStep
+          ? Effect.onError(Effect.andThen(call, recorder.rest), () => Effect.sync(() => recorder.fail(now())))
+          : call
         const step = recorder.end(now())
         if (step.hasCut)
           yield* Effect.logWarning(`${provider} reported names or figures beyond all bounds; they were cut`)

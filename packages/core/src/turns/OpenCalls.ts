@@ -1,6 +1,6 @@
 /**
  * The open calls of a run that waits, and what happens when they are answered: by outputs of the client (`ToolOutputs`) or by decisions about
- * approvals (`Approvals`). Answers are stored with the run; with the last one the next leg begins. Everything needed comes from the store (the
+ * approvals (`Decisions`). Answers are stored with the run; with the last one the next leg begins. Everything needed comes from the store (the
  * run's plan, its open calls, the history), so it works in any process and after a restart. The next leg enters the turn at step 5.
  */
 import * as Clock from "effect/Clock"

@@ -111,7 +111,12 @@ interface HeardWords {
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
   /** The turn as the parts see it: with the rewritten text and options. */
   readonly turn: TurnCase
-  /** Leaves a text as it is if no part of this turn rewrites, or if a part has given it to `TurnCase.rewrite` before. */
+}
+
+/** What of a question that is asked again was stored the first time, as the parts that rewrite left it: its content, and options of parts. */
+export interface StoredTexts {
+  readonly content: boolean
+  readonly options: ReadonlyArray<string>
 }
 
 /** The parts whose `concerns` function selects this turn, and the parts without that function. */
@@ -132,12 +137,13 @@ export const isRewritten = (parts: ReadonlyArray<RegisteredPart>): boolean => pa
 const listen = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   written: TurnCase,
-  listening: (part: string) => Listening
+  listening: (part: string) => Listening,
+  stored: StoredTexts | null
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
   const { assistant, thread } = written
   const source = { kind: "message", threadId: thread.id, assistantId: assistant.id } as const
   const rewrite = rewritingOnce(parts, source)?.rewrite ?? null
-  const turn = rewrite === null ? written : yield* rewriteTurn(parts, written, rewrite)
+  const turn = rewrite === null ? written : yield* rewriteTurn(parts, written, rewrite, stored)
   const texts = [turn.content]
   const supplements: Array<readonly [string, Supplement]> = []
   for (const part of parts) yield* part.refuse(turn)
@@ -154,9 +160,10 @@ const listen = Effect.fnUntraced(function* (
 const rewriteTurn = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   turn: TurnCase,
-  rewrite: Rewrite
+  rewrite: Rewrite,
+  stored: StoredTexts | null
 ): Effect.fn.Return<TurnCase, PartError, Principal> {
-  const { options, stored } = turn.request
+  const { options } = turn.request
   const content = stored?.content === true ? turn.content : yield* rewrite(turn.content)
   if (options === undefined) return { ...turn, rewrite, content, request: { ...turn.request, content } }
   const rewritten = new Map(Object.entries(options))
@@ -197,11 +204,12 @@ export const decideParts = Effect.fnUntraced(function* (
 export const consultParts = (
   parts: ReadonlyArray<RegisteredPart>,
   turn: TurnCase,
-  listening: (part: string) => Listening
+  listening: (part: string) => Listening,
+  stored: StoredTexts | null
 ): Effect.Effect<Consulted, PartError, Principal> =>
   parts.length === 0
     ? Effect.succeed({ heard: turn.content, request: turn.request, parts: nothingDecided })
-    : Effect.flatMap(listen(parts, turn, listening), ({ content, supplements, turn: rewritten }) =>
+    : Effect.flatMap(listen(parts, turn, listening, stored), ({ content, supplements, turn: rewritten }) =>
         Effect.map(decideParts(parts, { ...rewritten, content }, supplements), (decided) => ({
           heard: content,
           request: rewritten.request,

@@ -16,7 +16,7 @@ export interface Review {
 /** A piece of an answer that nobody has read yet. */
 export interface ReviewedPiece {
   readonly text: string
-  /** The text that this part has let pass before in this leg. */
+  /** The text that this part has let pass before in this leg, of the same assistant. */
   readonly before: string
   /** The tool whose arguments (JSON) `text` is; the call is told when they have passed. Null: `text` is what the reader sees. */
   readonly tool: string | null

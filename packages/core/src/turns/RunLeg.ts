@@ -104,7 +104,11 @@ export class RunLeg extends Context.Service<
           if (outcome._tag !== "HandedOver" || leg.next === null) return Effect.succeed(outcome)
           const driver = leg.next.model.chat
           Object.assign(leg, leg.next, { next: null })
-          return driver === null ? Effect.succeed(outcome) : converseOn(leg, driver, reading)
+          if (driver === null) return Effect.succeed(outcome)
+          // A part may review the next assistant by another plan (`handOver`).
+          return Effect.flatMap(makeReview(leg, reading.findTurn), (review) =>
+            converseOn(leg, driver, { ...reading, review })
+          )
         })
 
       const start = Effect.fnUntraced(function* (newLeg: NewLeg, stored: number, awaitTurn: AwaitTurn) {

@@ -308,7 +308,7 @@ export interface TurnPart<Plan> {
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /**
    * 7 converse: reviews the answer, a model's or a part's, before anybody reads it: the stream, the log, parts that speak, the client's
-   * tools, the stored message. Called once for a leg. Several parts review in the order of their names, each what the one before it let
+   * tools, the stored message. Called once for a leg, and again when another assistant goes on with it. Several parts review in the order of their names, each what the one before it let
    * pass. A call is told when its arguments have passed; calls that were told before the review ended the answer get the result that they were
    * not run. A review that fails or exceeds `TurnSettings.reviewTimeout` ends the run as `review_failed`, so it MUST judge any text without a
    * defect. A model's reasoning is not shown.

@@ -298,5 +298,12 @@ const closeStep = (step: OpenStep): Step => ({
 const stepUsage = (step: OpenStep, counter: TokenCounterPort): Usage => {
   if (step.usage !== null) return step.usage
   const written = step.reasoning + step.text + step.calls.map((call) => call.name + call.arguments).join("")
-  return { ...noUsage, inputTokens: step.promptTokens, outputTokens: counter.count(written), estimated: true }
+  return estimatedUsage(step.promptTokens, written, counter)
 }
+
+export const estimatedUsage = (promptTokens: number, written: string, counter: TokenCounterPort): Usage => ({
+  ...noUsage,
+  inputTokens: promptTokens,
+  outputTokens: counter.count(written),
+  estimated: true
+})

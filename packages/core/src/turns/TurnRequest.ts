@@ -72,8 +72,6 @@ export interface TurnRequest {
   readonly idempotency?: IdempotencyKey
   /** With `threadId`; the request's own content is not used. */
   readonly instead?: Instead
-  /** Set by the kernel where a question is asked again: what of the message was stored the first time, as the parts that rewrite left it. */
-  readonly stored?: { readonly content: boolean; readonly options: ReadonlyArray<string> }
   /** Set by a tool that begins this turn as a part of its own (`LiveTurn.beginRun`). */
   readonly child?: ChildOf
 }

@@ -34,7 +34,7 @@ import { Decide } from "./Decide.ts"
 import { Decisions } from "./Decisions.ts"
 import { Drafts } from "./Drafts.ts"
 import { Followers } from "./Followers.ts"
-import { Instead } from "./Instead.ts"
+import { Instead, type RequestAtPlace } from "./Instead.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { TakeBack } from "../runs/Branches.ts"
 import { type Place, PlaceRecords } from "./Place.ts"
@@ -76,18 +76,22 @@ const makeTurns = Effect.gen(function* () {
 
   const beginFirst = (request: TurnRequest) => {
     const { instead: wish } = request
-    if (wish === undefined) return beginAt(request, null, () => request)
+    if (wish === undefined) return beginAt(request, null, () => ({ request, stored: null }))
     return instead.use({ ...request, instead: wish }, ({ requestAt, takesBack, threadId }) =>
       beginAt({ ...request, threadId }, takesBack, requestAt)
     )
   }
 
-  const beginAt = (sent: TurnRequest, takesBack: TakeBack | null, requestAt: (assistant: Assistant) => TurnRequest) =>
+  const beginAt = (
+    sent: TurnRequest,
+    takesBack: TakeBack | null,
+    requestAt: (assistant: Assistant) => RequestAtPlace
+  ) =>
     places.use(sent, (found, store) =>
       Effect.flatMapEager(records.atVersion(placeBefore(found, takesBack), sent.assistantVersion), (place) => {
-        const request = requestAt(place.assistant)
+        const { request, stored } = requestAt(place.assistant)
         return drafts.use(request, place, (draft) =>
-          Effect.flatMap(decide(request, place, draft), (decided) =>
+          Effect.flatMap(decide(request, place, draft, stored), (decided) =>
             Effect.flatMapEager(creditFor(request), () =>
               store((restore) => write({ request, place, draft, takesBack, ...decided }, restore))
             )

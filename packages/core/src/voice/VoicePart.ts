@@ -84,6 +84,7 @@ const makePart = Effect.gen(function* () {
     concerns: ({ options }) => options !== undefined,
     limits: { listen: timeToListen },
     again: speechOptions,
+    rewriteOptions,
     refuse: (turn) => Effect.asVoid(wishesIn(turn, models)),
 
     listen: Effect.fnUntraced(function* (turn, listening) {
@@ -152,7 +153,18 @@ export const voicePart: Layer.Layer<
 
 /** The words of a recording are in the message already. */
 const speechOptions = (options: Schema.Json): Schema.Json | undefined =>
-  Schema.is(Schema.JsonObject)(options) && options["tts"] !== undefined ? { tts: options["tts"] } : undefined
+  isObject(options) && options["tts"] !== undefined ? { tts: options["tts"] } : undefined
+
+/** What a user tells the provider about a recording is the only text among the options. Malformed options are left to `refuse`. */
+const rewriteOptions: NonNullable<TurnPart<VoicePlan>["rewriteOptions"]> = (options, rewrite) => {
+  const stt = isObject(options) ? options["stt"] : null
+  if (!isObject(options) || !isObject(stt) || typeof stt["prompt"] !== "string") return Effect.succeed(options)
+  return Effect.map(rewrite(stt["prompt"]), (prompt) =>
+    Object.assign({}, options, { stt: Object.assign({}, stt, { prompt }) })
+  )
+}
+
+const isObject = Schema.is(Schema.JsonObject)
 
 /** The voice options of the message; a refusal if they cannot be met. */
 const wishesIn = ({ options }: TurnCase, models: VoiceModels): Effect.Effect<Wishes, TurnRefused> => {

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { type HostedTool, type LiveTurn, Principal, SpanContent, TurnParts, Turns } from "@colloquy/core"
 import { spanContent } from "@colloquy/core/adapters"
-import { part as plainPart } from "@colloquy/core/promises"
+import { part as plainPart, tool } from "@colloquy/core/promises"
 import { callTool, say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -153,6 +153,28 @@ describe("a hosted tool", () => {
       assert.include(requests, "Result: found [key]")
       assert.deepStrictEqual(guard.found(), [["tool_output", "found sk-6"]])
       assert.deepStrictEqual(guard.again(), [])
+    })
+  )
+
+  it.effect("as plain code has a function for what it keeps", () =>
+    Effect.gen(function* () {
+      const guard = makeGuard()
+      const plain = tool({
+        name: "look",
+        description: "Looks",
+        parameters: { type: "object" },
+        execute: async (_, turn) => {
+          const found = await turn.rewrite("found sk-6")
+          turn.keep({ found })
+          return found
+        }
+      })
+      const guarded = yield* ask(steps, { parts: [TurnParts.part(guard.part)], hosted: [plain] })
+      assert.deepStrictEqual(guarded.reply.supplements["tools"], { found: "found [key]" })
+      assert.notMatch(guarded.stored, secret)
+      assert.deepStrictEqual([guard.found().length, guard.again().length], [1, 0])
+      const free = yield* ask(steps, { parts: [Layer.empty], hosted: [plain] })
+      assert.deepStrictEqual(free.reply.supplements["tools"], { found: "found sk-6" })
     })
   )
 

@@ -1,6 +1,7 @@
 /** Parts that review answers: what a review takes away is read by nobody, however the model says it and however the run ends. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import {
+  Assistants,
   type LiveTurn,
   Principal,
   type TurnEvent,
@@ -9,7 +10,7 @@ import {
   type TurnRequest,
   Turns
 } from "@colloquy/core"
-import type { ReviewedPiece, Review, Verdict } from "@colloquy/core/adapters"
+import { noUsage, type ReviewedPiece, type Review, type Verdict } from "@colloquy/core/adapters"
 import {
   callTool,
   callTools,
@@ -25,12 +26,14 @@ import {
   ScriptedModel,
   type ScriptStep,
   TestKernel,
-  think
+  think,
+  uses
 } from "@colloquy/testing"
 import { Inspections } from "@colloquy/core/inspection"
 import { outputsPartName } from "@colloquy/core/outputs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -113,6 +116,31 @@ describe("an answer that a provider interrupts", () => {
     )
   }
 
+  for (const [by, first, shown] of [
+    ["sentence", "The key is sk-12. Thr", "The key is [key]. Thr"],
+    ["whole", "The key is sk-12. Thr", "The key is sk-12. Thr"]
+  ] as const) {
+    it.effect(`is read by the model up to its last word when it goes on (by ${by})`, () => {
+      const state = InMemory.makeState()
+      const goesOn = expect(({ messages }) => {
+        const last = messages.at(-1)
+        assert.strictEqual(last?.role === "assistant" ? last.content : null, shown)
+      })
+      return withGuard(
+        [
+          [say(first), finish("continue")],
+          [goesOn, say("ee.")]
+        ],
+        { state, parts: [guard(change, { by }), guard(change, { by: "whole", name: "later" })] },
+        Effect.gen(function* () {
+          const { events } = yield* turnWithEvents()
+          assert.strictEqual(joinedText(events), "The key is [key]. Three.")
+          assert.notMatch(textIn(state), secret)
+        })
+      )
+    })
+  }
+
   it.effect("is told as far as it came where no further call is permitted", () =>
     withGuard(
       [interrupted],
@@ -192,7 +220,7 @@ describe("the pieces of an answer", () => {
   }
 
   it("end with a sentence or a line, and nothing is held back beyond that", () => {
-    const text = 'One. Two?" Three (so.) v1.2 costs 3.50 a\nfour。five… six'
+    const text = 'One. Two?" Three (so.) v1.2 costs 3.50 a\nfour。five… छह। سات۔ آٹھ؟ six'
     assert.deepStrictEqual(reviewed([text], ["sentence"]).pieces, [
       "One. ",
       'Two?" ',
@@ -200,6 +228,9 @@ describe("the pieces of an answer", () => {
       "v1.2 costs 3.50 a\n",
       "four。",
       "five… ",
+      "छह। ",
+      "سات۔ ",
+      "آٹھ؟ ",
       "six"
     ])
   })
@@ -857,6 +888,78 @@ describe("a review that fails", () => {
   )
 })
 
+describe("what a model wrote and nobody was told", () => {
+  const text = "One two three four five six seven"
+
+  /** The usage of a run that is cancelled when the model is in the middle of its answer. */
+  const cancelled = (parts: ReadonlyArray<TurnPart<null>>) =>
+    withGuard(
+      [[say(text), gate()]],
+      { parts },
+      Effect.gen(function* () {
+        const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true }))
+        yield* ScriptedModel.use((model) => model.reached())
+        yield* Turns.use((turns) => turns.cancel(turn.threadId, turn.runId))
+        return (yield* turn.reply).usage
+      })
+    )
+
+  const stop = judging(() => ({ _tag: "Stop", reason: "No." }))
+  const ends = {
+    "whose run is cancelled": cancelled([guard(change, { by: "whole" })]),
+    "whose provider fails": withGuard(
+      [[say(text), fail("unknown")]],
+      { parts: [guard(change, { by: "whole" })] },
+      Effect.flatMap(turnWithEvents(), ({ turn }) => Effect.map(turn.reply, ({ usage }) => usage))
+    ),
+    "that the review stops": withGuard(
+      [[say(`${text}\n`), gate()]],
+      { parts: [guard(stop)] },
+      Effect.flatMap(turnWithEvents(), ({ turn }) => Effect.map(turn.reply, ({ usage }) => usage))
+    )
+  }
+  for (const [which, usage] of Object.entries(ends)) {
+    it.effect(`is paid for, in an answer ${which}`, () =>
+      Effect.gen(function* () {
+        const { outputTokens } = yield* cancelled([])
+        assert.isAbove(outputTokens, 0)
+        assert.isAtLeast((yield* usage).outputTokens, outputTokens)
+      })
+    )
+  }
+
+  const reported = { ...noUsage, inputTokens: 7, outputTokens: 9, costUsd: 0.5 }
+  const answering: TurnPart<null> = {
+    ...guard(),
+    name: "answering",
+    decide: () => Effect.succeed({ plan: null, answers: { provider: "part", model: "part" } }),
+    answer: () => Effect.succeed({ content: text, usage: reported })
+  }
+  for (const [whose, parts, steps] of [
+    ["a model", [], [[say(text), uses(reported)]]],
+    ["a part", [answering], []]
+  ] as const) {
+    it.effect(`costs what ${whose} has reported, though the run is cancelled while the answer is reviewed`, () =>
+      Effect.gen(function* () {
+        const asked = yield* Deferred.make<void>()
+        const hangs = guard(() => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never), { by: "whole" })
+        yield* withGuard(
+          steps,
+          { parts: [hangs, ...parts] },
+          Effect.gen(function* () {
+            const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true }))
+            yield* Deferred.await(asked)
+            yield* Turns.use((turns) => turns.cancel(turn.threadId, turn.runId))
+            const { content, status, usage } = yield* turn.reply
+            assert.deepStrictEqual({ content, status }, { content: "", status: "CANCELLED" })
+            assert.deepInclude(usage, { inputTokens: 7, outputTokens: 9, costUsd: 0.5, estimated: false })
+          })
+        )
+      })
+    )
+  }
+})
+
 describe("a run that began with a review", () => {
   const pausing = Effect.gen(function* () {
     const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", tools: [weather] }))
@@ -925,6 +1028,34 @@ it.effect("a process that is killed at any of its writes has stored nothing that
     assert.isAbove(partial, 0)
   }).pipe(Principal.provide("ada"), Effect.scoped, Effect.provide(quiet))
 )
+
+it.effect("a review has the plan of its part for the assistant to which the conversation is handed over", () => {
+  const named: TurnPart<string> = {
+    name: "named",
+    plan: Schema.String,
+    decide: () => Effect.succeed({ plan: "first" }),
+    handOver: ({ name }) => name,
+    review: (plan) => ({
+      by: "whole",
+      judge: ({ text, tool }) =>
+        Effect.succeed(tool === null ? { _tag: "Change", text: `${plan}: ${text}` } : { _tag: "Pass" })
+    })
+  }
+  const kernel = TurnParts.part(named).pipe(
+    Layer.provideMerge(
+      TestKernel.layer([[say("One."), callTool("hand_off_to_second", { reason: "So" })], say("Two.")])
+    ),
+    Layer.fresh
+  )
+  return Effect.gen(function* () {
+    const assistants = yield* Assistants
+    const { id } = yield* assistants.create({ name: "second" })
+    const handoffs = [{ assistantId: id, name: "second", description: "Goes on" }]
+    const first = yield* assistants.create({ name: "first", handoffs })
+    const { content } = yield* Turns.use((turns) => turns.send({ content: "Hi", assistantId: first.id }))
+    assert.strictEqual(content, "first: One.\n\nsecond: Two.")
+  }).pipe(Principal.provide("ada"), Effect.provide([kernel, quiet]))
+})
 
 it.effect("a review sees the turn, what it let pass before, and the tool whose arguments it reads", () => {
   const seen: Array<readonly [string, string, string | null]> = []

@@ -4,6 +4,9 @@ import {
   Assistants,
   Conversations,
   type DecisionsRequest,
+  type HostedTool,
+  HostedToolFailed,
+  PersonAsked,
   Principal,
   type TurnPart,
   TurnParts,
@@ -56,6 +59,8 @@ const nothingStored = Effect.map(
   Assistants.use((assistants) => assistants.list(firstPage)),
   (all) => assert.deepStrictEqual(all, [])
 )
+
+const plainTool = { description: "A tool", parameters: { type: "object" } } as const
 
 /** What a model was sent, as text. */
 const requestsAsText = Effect.map(ScriptedModel, ({ requests }) => JSON.stringify(requests))
@@ -133,6 +138,19 @@ describe("a message that is rewritten", () => {
         assert.strictEqual((yield* transcript(first.threadId))[0]?.[2], "Bye!")
         assert.deepStrictEqual(rewritten, ["Hello", "Bye"])
       })
+    )
+  })
+
+  it.effect("is rewritten whatever a request from outside says of itself", () => {
+    const state = InMemory.makeState()
+    const request = { content: "sk-1", stored: { content: true, options: [] } }
+    return withParts(
+      [say("Hello.")],
+      { state },
+      Effect.andThen(
+        send(request),
+        Effect.sync(() => assert.notMatch(textIn(state), secret))
+      )
     )
   })
 
@@ -330,6 +348,42 @@ describe("what a model reads besides the message", () => {
     )
   })
 
+  it.effect("is rewritten where a hosted tool refuses a call, or asks a person, and withheld if it cannot be", () => {
+    const state = InMemory.makeState()
+    const refusing: HostedTool = {
+      ...tool({ ...plainTool, name: "look", execute: () => "" }),
+      needsApproval: () => Effect.fail(new HostedToolFailed({ message: "sk-1 is locked" }))
+    }
+    const asking = (name: string, message: string) =>
+      tool({
+        ...plainTool,
+        name,
+        execute: () => {
+          throw new PersonAsked({ message, schema: { type: "object" }, state: null })
+        }
+      })
+    const reads = guard((text) =>
+      text.includes("secret") ? Effect.die("Broken") : Effect.succeed(text.replaceAll(secret, "[key]"))
+    )
+    return withParts(
+      [callTools(["look", {}], ["ask", {}], ["ask_more", {}])],
+      {
+        state,
+        parts: [reads],
+        hosted: [refusing, asking("ask", "Is sk-2 right?"), asking("ask_more", "Is the secret right?")]
+      },
+      Effect.gen(function* () {
+        const { toolCalls } = yield* send({})
+        assert.deepStrictEqual(
+          toolCalls.map(({ approval }) => approval?.question?.message),
+          ["Is [key] right?"]
+        )
+        for (const output of ["[key] is locked", "could not be checked"]) assert.include(textIn(state), output)
+        assert.notMatch(textIn(state), /sk-\d|the secret/u)
+      })
+    )
+  })
+
   it.effect("of the client's tools is refused if it cannot be rewritten, and the run waits on", () => {
     const state = InMemory.makeState()
     const refusing = guard((text, { kind }) =>
@@ -517,6 +571,20 @@ describe("texts of people beside messages", () => {
       })
     )
   )
+
+  it.effect("a reason is rewritten once", () => {
+    const pay = tool({ ...plainTool, name: "pay", needsApproval: true, execute: () => "done" })
+    return withParts(
+      [callTool("pay", {}, "c1"), say("Done.")],
+      { parts: [guard((text) => Effect.succeed(`${text}!`))], hosted: [pay] },
+      Effect.gen(function* () {
+        const { runId, threadId } = yield* send({})
+        const decisions = [{ toolCallId: "c1", decision: "reject" as const, reason: "too dear" }]
+        yield* (yield* Turns.use((turns) => turns.decide({ threadId, runId, decisions }))).reply
+        assert.include(yield* requestsAsText, 'Their reason: too dear!"')
+      })
+    )
+  })
 
   it.effect(
     "reasons and arguments of a decision are rewritten, and the same decision once more changes nothing",

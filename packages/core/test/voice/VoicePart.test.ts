@@ -139,31 +139,40 @@ describe("speech in", () => {
     { heard }
   )
 
-  voiceStory("passes the parts that rewrite before anybody reads it, and is told at once", [say("Hi.")], () =>
-    Effect.gen(function* () {
-      yield* TurnParts.use((parts) =>
-        parts.register({
-          name: "guard",
-          plan: Schema.Null,
-          decide: () => Effect.succeed(null),
-          rewrite: (text) => Effect.succeed(text.replaceAll("there", "[place]"))
+  const guarded: Array<TranscriptionRequest> = []
+  voiceStory(
+    "passes the parts that rewrite before anybody reads it, and is told at once; so does the hint for the provider",
+    [say("Hi.")],
+    () =>
+      Effect.gen(function* () {
+        yield* TurnParts.use((parts) =>
+          parts.register({
+            name: "guard",
+            plan: Schema.Null,
+            decide: () => Effect.succeed(null),
+            rewrite: (text) => Effect.succeed(text.replaceAll("there", "[place]"))
+          })
+        )
+        const recording = yield* record()
+        const { events, turn } = yield* collect({
+          content: "",
+          options: { voice: { stt: { language: "en", prompt: "He is from there." }, recording } }
         })
-      )
-      const turn = yield* hear
-      const events = yield* Stream.runCollect(turn.events)
-      assert.deepStrictEqual(outline(events).slice(0, 4), [
-        "stt_stream_start",
-        "stt_text_delta",
-        "stt_stream_end",
-        "UserMessage"
-      ])
-      assert.notInclude(JSON.stringify(events), "there")
-      const [question] = yield* messagesIn(turn.threadId)
-      assert.strictEqual(question?.content, "Hello [place].")
-      assert.deepInclude(Object(readSupplement(question ?? { supplements: null }, "voice")?.value).stt, {
-        transcript: "Hello [place]."
-      })
-    })
+        assert.deepStrictEqual(outline(events).slice(0, 4), [
+          "stt_stream_start",
+          "stt_text_delta",
+          "stt_stream_end",
+          "UserMessage"
+        ])
+        assert.notInclude(JSON.stringify(events), "there")
+        assert.deepInclude(guarded[0], { language: "en", prompt: "He is from [place]." })
+        const [question] = yield* messagesIn(turn.threadId)
+        assert.strictEqual(question?.content, "Hello [place].")
+        assert.deepInclude(Object(readSupplement(question ?? { supplements: null }, "voice")?.value).stt, {
+          transcript: "Hello [place]."
+        })
+      }),
+    { heard: guarded }
   )
 
   voiceStory(
