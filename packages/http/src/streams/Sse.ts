@@ -2,9 +2,8 @@
  * A run's events as a stream of the wire. This is the hot path of the server: a batch of events becomes one piece of
  * text and one array of bytes, a delta costs one `JSON.stringify` of its text, and what all events of a stream share is written once.
  */
-import type { StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
+import type { StoreUnavailable, TurnEvent } from "@colloquy/core"
 import type { ReplyIds } from "@colloquy/core/adapters"
-import { totalTokens } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,7 +15,7 @@ import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
 import { inBytes, withHeartbeat } from "./Heartbeat.ts"
 import { withoutLineEnds } from "./LineEnds.ts"
-import { contextUsageToWire } from "../encoding/Encode.ts"
+import { contextUsageToWire, tokensToWire } from "../encoding/Encode.ts"
 
 /** How what parts keep and tell is shown. */
 export type Shown = Pick<typeof Wings.Service, "event" | "fields">
@@ -137,12 +136,6 @@ const begunBy = (event: Extract<TurnEvent, { readonly _tag: "RunStarted" | "RunC
   model_provider: event.provider,
   model_name: event.model,
   ...(event.ignored === undefined ? {} : { ignored_options: event.ignored })
-})
-
-const tokensToWire = (usage: Usage) => ({
-  input_tokens: usage.inputTokens,
-  output_tokens: usage.outputTokens,
-  total_tokens: totalTokens(usage)
 })
 
 const messageSaved = (event: Extract<TurnEvent, { readonly _tag: "MessageSaved" }>, wings: Shown, runId: string) => ({
