@@ -87,8 +87,10 @@ const answerFor = <E>(cause: Cause.Cause<E>, id: string): Effect.Effect<Response
 
 /** The defects that a client is told of. The body of an endpoint of a host's wing, if it cannot be read, is one. */
 const readDefect = (defect: unknown) => {
-  if (HttpServerError.isHttpServerError(defect)) return unreadable(defect)
-  return defect instanceof Conflict ? defect : null
+  if (defect instanceof Conflict) return defect
+  return HttpServerError.isHttpServerError(defect) && defect.reason._tag === "RequestParseError"
+    ? unreadable(defect)
+    : null
 }
 
 const isRouteNotFound = (error: unknown): boolean =>
