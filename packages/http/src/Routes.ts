@@ -4,8 +4,10 @@
  */
 import type { Kernel } from "@colloquy/core"
 import type { Authenticate, ClientAddress } from "@colloquy/core/adapters"
+import * as ByteSize from "effect/ByteSize"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -164,7 +166,11 @@ export const routes = <Source = unknown>(
     Layer.provide(envelope.layer),
     Layer.provide(Wings.layer(wings, reflectApi)),
     Layer.provide(Links.layer(basePath)),
-    Layer.provide(Layer.succeed(HttpSettings, settings)),
-    Layer.provide(under(basePath))
+    Layer.provide([
+      Layer.succeed(HttpSettings, settings),
+      // For the endpoints of a host's wings; those of the API have limits of their own.
+      Layer.succeed(MaxBodySize, ByteSize.bytes(settings.limits.body)),
+      under(basePath)
+    ])
   )
 }

@@ -7,13 +7,14 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { agUi } from "../src/ag-ui/index.ts"
 import { chatRoute } from "../src/ai-sdk/index.ts"
-import { served, StreamEvent, type Wing, wingApi } from "../src/index.ts"
+import { messageFields, served, StreamEvent, type Wing, wingApi } from "../src/index.ts"
 import { openai } from "../src/openai/index.ts"
 import { allEvents, keys, open, type Service } from "./Service.ts"
 
@@ -24,13 +25,16 @@ interface Told {
 
 const moodSet: Told = { type: "mood_set", data: { mood: "kind" } }
 
-const openWith = async (
-  { tells = [moodSet], wing }: { readonly wing?: Wing; readonly tells?: ReadonlyArray<Told> },
-  ...script: ReadonlyArray<ScriptStep>
-) => {
+interface Hosted {
+  readonly wing?: Wing
+  readonly tells?: ReadonlyArray<Told>
+  readonly name?: string
+}
+
+const openWith = async ({ name = "mood", tells = [moodSet], wing }: Hosted, ...script: ReadonlyArray<ScriptStep>) => {
   const logged: Array<string> = []
   const part = TurnParts.part<string>({
-    name: "mood",
+    name,
     plan: Schema.String,
     decide: () => Effect.succeed({ plan: "kind", supplement: { mood: "kind" } }),
     recall: (_plan, turn) =>
@@ -154,6 +158,20 @@ describe("an event of a host's part with a type of the API", () => {
     )
   })
 
+  it.each(["image", "search"])(
+    "is left out where the part has the name of one of ours that is absent (%s)",
+    async (name) => {
+      await using service = await openWith({ name, tells }, say("Hello."))
+      const events = await streamed(service)
+      const kernels = ["user_message", "run_started", "content_streaming", "run_ended"]
+      assert.deepStrictEqual(
+        events.map(({ data }) => String(data.type)).filter((type) => !/^(?:memory|output|media|stt|tts)_/u.test(type)),
+        kernels
+      )
+      assert.include(service.logged.join("\n"), `The wing of the part "${name}" could not show its event "run_ended"`)
+    }
+  )
+
   it("is left out when the wing fails to show it", async () => {
     const event = () => {
       throw new Error("a fault of the host")
@@ -161,6 +179,36 @@ describe("an event of a host's part with a type of the API", () => {
     await using service = await openWith({ wing: { part: "mood", event }, tells }, say("Hello."))
     const seen = (await streamed(service)).map(({ data }) => data.type)
     assert.deepStrictEqual(seen, ["user_message", "run_started", "content_streaming", "run_ended"])
+  })
+})
+
+describe("a field of replies with a name of the API", () => {
+  const names = ["output", "output_method", "citations", "kept_as", "imported", "status", "run_id"].concat([
+    "sequence",
+    "type",
+    "cost_usd",
+    "message_id",
+    "stop_reason"
+  ])
+
+  it("is left out of every answer, also where the API has no value for it, with its name in the log", async () => {
+    const added = Object.fromEntries([...names, "mood"].map((name) => [name, "of the host"]))
+    const wing: Wing = { part: "mood", fields: () => ({ added }) }
+    await using service = await openWith({ wing }, say("Hello."), say("Again."), say("And again."))
+    const reply = await service.call("POST", "/threads/messages", { content: "Hi" })
+    const stored = await service.call("GET", `/threads/${reply.body.thread_id}`)
+    const stream = await service.call("POST", "/threads/messages", { content: "Hi", stream: true })
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const run = { threadId: "t", runId: "r", messages: [{ id: "m", role: "user", content: "Hi" }], state: {} }
+    const agent = await service.call("POST", `/ag-ui/${assistant_id}`, run)
+    for (const { text } of [reply, stored, stream]) {
+      const shown = new Set([...text.matchAll(/"(\w+)":"of the host"/gu)].map(([, name]) => name))
+      assert.deepStrictEqual([...shown], ["mood"])
+    }
+    assert.strictEqual(agent.text.split("of the host").length, 2)
+    assert.include(agent.text, '{"op":"add","path":"/colloquy/mood","value":"of the host"}')
+    for (const name of names)
+      assert.include(service.logged.join("\n"), `could not show "${name}": the API has a field of this name`)
   })
 })
 
@@ -187,6 +235,72 @@ describe("the type of an event", () => {
 
   it("is told to nobody where the wing gives nothing", async () => {
     assert.deepStrictEqual([await told(null), await told(undefined)], [[], []])
+  })
+})
+
+describe("an endpoint of a host's wing", () => {
+  const Mood = Schema.Struct({ memory_pro: Schema.String, citations_dropped: Schema.Finite }).annotate({
+    identifier: "Mood"
+  })
+  const params = { id: Schema.String.check(Schema.isMinLength(2)) }
+  const Form = Schema.Struct({ mood: Schema.FiniteFromString }).pipe(HttpApiSchema.asFormUrlEncoded())
+  const set = HttpApiEndpoint.post("set", "/moods/:id", { params, payload: Mood, success: Mood })
+  const form = HttpApiEndpoint.post("form", "/moods", { payload: Form, success: Schema.Json })
+  const api = wingApi(HttpApiGroup.make("moods").add(set, form))
+  const handlers = HttpApiBuilder.group(api, "moods", (group) =>
+    group
+      .handle("set", ({ payload }) => Effect.succeed(payload))
+      .handle("form", ({ payload }) => Effect.succeed(payload))
+  )
+  const wing: Wing = {
+    part: "mood",
+    message: messageFields("A mood", { mood: Schema.String }),
+    schemas: { fields: { mood: Schema.String } },
+    endpoints: served(api, handlers)
+  }
+  const good = { memory_pro: "kind", citations_dropped: 1 }
+
+  it("lists every problem of a request", async () => {
+    await using service = await open([], { http: { wings: [wing] } })
+    const placesIn = ({ body }: { readonly body: { readonly detail: ReadonlyArray<{ readonly loc: unknown }> } }) =>
+      body.detail.map(({ loc }) => loc)
+    assert.deepStrictEqual((await service.call("POST", "/moods/11", { ...good, more: 1 })).body, good)
+    const wrong = await service.call("POST", "/moods/1", { memory_pro: 1, citations_dropped: "x" })
+    assert.strictEqual(wrong.status, 422)
+    assert.deepStrictEqual(placesIn(wrong), [
+      ["path", "id"],
+      ["body", "memory_pro"],
+      ["body", "citations_dropped"]
+    ])
+    const text = await service.call("POST", "/moods", new URLSearchParams({ mood: "kind" }))
+    assert.deepStrictEqual([text.status, placesIn(text)], [422, [["body", "mood"]]])
+  })
+
+  it("refuses a body that is no JSON, and one over the limit of the server", async () => {
+    await using service = await open([], { http: { wings: [wing], limits: { body: 100 } } })
+    const long = { ...good, memory_pro: "x".repeat(100) }
+    const tooLarge = [413, "The body is over the limit of this server"]
+    for (const body of [long, new URLSearchParams({ mood: "1".repeat(100) })]) {
+      const path = body === long ? "/moods/11" : "/moods"
+      const answer = await service.call("POST", path, body)
+      assert.deepStrictEqual([answer.status, answer.body.detail], tooLarge)
+    }
+    const headers = { "content-type": "application/json", "x-api-key": keys.ada }
+    const request = new Request("http://in.process/moods/11", { method: "POST", headers, body: "{" })
+    const answer = await service.handler(request)
+    assert.deepStrictEqual([answer.status, await answer.json()], [400, { detail: "The body is not valid JSON" }])
+  })
+
+  it("is described as it is, whatever names its fields have; every body and reply of the API has the wing's fields", async () => {
+    await using service = await open([], { http: { wings: [wing] } })
+    const { schemas } = (await service.call("GET", "/openapi.json")).body.components
+    assert.hasAllKeys(schemas.Mood.properties, ["memory_pro", "citations_dropped"])
+    const all: ReadonlyArray<readonly [string, { readonly properties?: object }]> = Object.entries(schemas)
+    const ours = all.filter(
+      ([, { properties = {} }]) => "memory_pro" in properties || "citations_dropped" in properties
+    )
+    assert.lengthOf(ours, 12)
+    for (const [name, { properties }] of ours) if (name !== "Mood") assert.property(properties, "mood", name)
   })
 })
 

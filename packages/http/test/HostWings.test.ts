@@ -253,6 +253,15 @@ describe("a field of a host's wing in the body of another client", () => {
     assert.deepStrictEqual(service.told, [{ mood: "kind" }])
   })
 
+  it("is absent where it has the name of a member of every object", async () => {
+    const message = messageFields("A maker", { constructor: Schema.String })
+    await using service = await openWith({ part: "mood", message }, say("1"), say("2"), say("3"))
+    for (const fields of [{}, { constructor: "Ada" }])
+      await service.call("POST", "/threads/messages", { content: "Hi", ...fields })
+    await service.call("POST", "/v1/chat/completions", chat)
+    assert.deepStrictEqual(service.told, [undefined, { constructor: "Ada" }, undefined])
+  })
+
   it("has no effect beside the outputs of a run that waits, which is told", async () => {
     await using service = await openWith(moodWing, callTool("weather", {}, "c"), say("Rain."))
     const tools = [{ type: "function", name: "weather", parameters: {} }]

@@ -7,7 +7,8 @@ import type { Bounds } from "../HttpSettings.ts"
 import type { BadRequest, PayloadTooLarge, RequestTimeout } from "../wire/Errors.ts"
 import { type LiftedBody, MediaLifter } from "./LiftedMedia.ts"
 import { tooSlow } from "./Multipart.ts"
-import { type RawBody, readJson, tooLarge, unreadable } from "./RequestBody.ts"
+import { tooLarge, unreadable } from "./BodyErrors.ts"
+import { type RawBody, readJson } from "./RequestBody.ts"
 
 /** Larger pieces come from hosts that have read the body already. In bytes. */
 const pieceSize = 128 * 1024

@@ -8,7 +8,6 @@ import * as ByteSize from "effect/ByteSize"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
-import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -20,6 +19,7 @@ import {
   UnsupportedMediaType,
   type ValidationError
 } from "../wire/Errors.ts"
+import { unreadable } from "./BodyErrors.ts"
 import { exactFields } from "../wire/MessageBody.ts"
 import { readForm } from "./FormFields.ts"
 import type { Bounds } from "../HttpSettings.ts"
@@ -278,13 +278,6 @@ const readBytes = (request: HttpServerRequest, { bodyTimeout }: Bounds, limit: n
 
 const wholeJson = (request: HttpServerRequest, bounds: Bounds) =>
   Effect.flatMap(readBytes(request, bounds, bounds.limits.body), readJson)
-
-export const tooLarge = () => new PayloadTooLarge({ detail: "The body is over the limit of this server" })
-
-export const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =>
-  reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-    ? tooLarge()
-    : new BadRequest({ detail: "The body could not be read" })
 
 /** Runs the steps of a large body, and lets other requests run between any two of them. */
 const inSteps = <A, E>(steps: Steps<Result.Result<A, E>>): Effect.Effect<A, E> =>

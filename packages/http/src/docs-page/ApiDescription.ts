@@ -192,11 +192,16 @@ const identifier = "colloquy.wings"
 export const schemaOfWings = (wings: ReadonlyArray<Wing>) => {
   const joined = <A>(of: (wing: Wing) => Readonly<Record<string, A>> | undefined): Readonly<Record<string, A>> =>
     Object.assign({}, ...wings.map(of))
+  const ofReplies = joined(({ schemas }) => schemas?.fields)
   return Schema.Struct({
     bodies: Schema.Struct(joined(({ message }) => message?.own)),
-    replies: Schema.Struct(joined(({ schemas }) => schemas?.fields)),
+    replies: Schema.Struct(ofReplies),
     events: Schema.Union([
-      ...StreamEvent.members,
+      ...StreamEvent.members.map((member) =>
+        member.fields.type.literal === "run_ended"
+          ? Schema.Struct({ ...mapped(ofReplies, Schema.optionalKey), ...member.fields })
+          : member
+      ),
       ...Object.entries(joined(({ schemas }) => schemas?.events)).map(([type, fields]) =>
         event(type, mapped(fields, Schema.optionalKey))
       )
@@ -204,15 +209,21 @@ export const schemaOfWings = (wings: ReadonlyArray<Wing>) => {
   }).annotate({ identifier })
 }
 
+/** The bodies that are messages, and what answers them, by the names of their schemas. */
+const isBody = /^(?:(?:Stateless)?Message(?:Request|Form|Upload)|EditRequest|RegenerateRequest)$/u
+const isReply = /^(?:MessageResponse|ToolOutputsResponse|StoredMessage)$/u
+
 /** The document with the fields and events of a host's wings where those of our own wings stand. */
 export const withWings = (document: JsonRecord): JsonRecord => {
   const components = recordOrEmpty(document["components"])
   const { [identifier]: added, ...ours } = recordOrEmpty(components["schemas"])
   const { bodies, events, replies } = readProperties(added)
-  const schemas = rewrite({ ...ours, StreamEvent: events }, (record) => {
-    const properties = readProperties(record)
-    const more = "memory_pro" in properties ? bodies : "citations_dropped" in properties ? replies : null
-    return more === null ? record : { ...record, properties: { ...readProperties(more), ...properties } }
+  const schemas = mapped(ours, (schema, name) => {
+    if (name === "StreamEvent") return events
+    const more = isBody.test(name) ? bodies : isReply.test(name) ? replies : null
+    return more === null
+      ? schema
+      : { ...recordOrEmpty(schema), properties: { ...readProperties(more), ...readProperties(schema) } }
   })
   return { ...document, components: { ...components, schemas } }
 }

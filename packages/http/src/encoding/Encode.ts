@@ -117,7 +117,7 @@ const listOrNull = <A, B>(list: ReadonlyArray<A>, encode: (each: A) => B): Reado
   list.length === 0 ? null : list.map(encode)
 
 /** Null where no model was asked. */
-const tokensToWire = (usage: Usage | null) => ({
+export const tokensToWire = (usage: Usage | null) => ({
   input_tokens: usage?.inputTokens ?? null,
   output_tokens: usage?.outputTokens ?? null,
   total_tokens: usage === null ? null : totalTokens(usage)
@@ -149,46 +149,20 @@ export const messageToWire = (message: Message, wings: Parts): Records.StoredMes
   }
 }
 
-type OwnField =
-  | "added"
-  | "attachments"
-  | "generated_media"
-  | "memory_operation_id"
-  | "metadata_"
-  | "retrieved_files"
-  | "retrieved_files_count"
-  | "retrieved_memories"
-  | "system_one"
-  | "voice_records"
-
-type OwnFields = Pick<PartFields, OwnField>
-
-/** The fields of parts that a stored message has. */
-const ownFields = (message: Message, wings: Parts): OwnFields => {
-  if (message.supplements === null) return { ...noOwnFields, metadata_: metadataToWire(message) }
+/** The fields of a stored message that belong to parts. */
+const ownFields = (message: Message, wings: Parts): Partial<PartFields> & Omit<PartFields, "added"> => {
+  if (message.supplements === null) return { ...emptyFields, metadata_: metadataToWire(message) }
   const kept = Object.fromEntries(
     Object.keys(message.supplements).map((part) => [part, readSupplement(message, part)?.value ?? null])
   )
   // A message with calls is not the last one of its run.
   const completedRun = message.status === "COMPLETED" && message.toolCalls.length === 0 ? message.runId : null
   const own = message.role === "user" ? wings.fields({}, kept, completedRun) : wings.fields(kept, {}, completedRun)
-  const all = { ...noOwnFields, ...own }
-  return {
-    added: all.added,
-    attachments: all.attachments,
-    generated_media: all.generated_media,
-    memory_operation_id: all.memory_operation_id,
-    metadata_: all.metadata_ === null ? metadataToWire(message) : { ...metadataToWire(message), ...all.metadata_ },
-    retrieved_files: all.retrieved_files,
-    retrieved_files_count: all.retrieved_files_count,
-    retrieved_memories: all.retrieved_memories,
-    system_one: all.system_one,
-    voice_records: all.voice_records
-  }
+  const metadata = metadataToWire(message)
+  return { ...emptyFields, ...own, metadata_: own.metadata_ == null ? metadata : { ...metadata, ...own.metadata_ } }
 }
 
-export const noOwnFields: OwnFields = {
-  added: {},
+export const emptyFields: Omit<PartFields, "added"> = {
   attachments: null,
   generated_media: null,
   memory_operation_id: null,
@@ -255,22 +229,10 @@ const acknowledgements: { readonly [Status in MessageStatus]: string } = {
   IN_PROGRESS: "The message is being answered."
 }
 
-const noFields: Omit<PartFields, "added"> = {
-  system_one: null,
-  memory_operation_id: null,
-  retrieved_memories: null,
-  retrieved_files: null,
-  retrieved_files_count: 0,
-  attachments: null,
-  generated_media: null,
-  metadata_: null,
-  voice_records: null
-}
-
 export const replyToWire = (reply: TurnReply, wings: Parts): Records.MessageResponse => {
   const completedRun = reply.status === "COMPLETED" ? reply.runId : null
   const { added, ...own } = wings.fields(reply.supplements, reply.userSupplements, completedRun)
-  return { ...added, ...replyRecord(reply), ...noFields, ...own }
+  return { ...added, ...replyRecord(reply), ...emptyFields, ...own }
 }
 
 const replyRecord = (reply: TurnReply) => ({

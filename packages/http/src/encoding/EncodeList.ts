@@ -9,11 +9,11 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { respondWithTexts, type TextPiece, textPiece } from "./TextPieces.ts"
 import { writeTimestamp } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
-import { messageToWire, noOwnFields, type Parts, threadToWire } from "./Encode.ts"
+import { emptyFields, messageToWire, type Parts, threadToWire } from "./Encode.ts"
 
 type Write = (message: PlainMessage) => string
 
-const { added: _, metadata_: __, ...emptyFields } = noOwnFields
+const { metadata_: _, ...emptyOfParts } = emptyFields
 
 /** Every field of a plain message, in the order of `messageToWire`: a value that all of them have, or a function for the JSON of one. */
 const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.StoredMessage[Field] | Write } = {
@@ -34,7 +34,7 @@ const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.St
   input_tokens: ({ usage }) => `${usage === null ? null : usage.inputTokens}`,
   output_tokens: ({ usage }) => `${usage === null ? null : usage.outputTokens}`,
   total_tokens: ({ usage }) => `${usage === null ? null : totalTokens(usage)}`,
-  ...emptyFields,
+  ...emptyOfParts,
   reasoning: null,
   created_at: ({ createdAt }) => `"${writeTimestamp(createdAt)}"`
 }

@@ -9,6 +9,7 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { noSniffing, noStoring } from "../App.ts"
+import { unreadable } from "../bodies/BodyErrors.ts"
 import { Conflict } from "../wire/Errors.ts"
 import type { Cors } from "../HttpSettings.ts"
 
@@ -75,13 +76,21 @@ const answerFor = <E>(cause: Cause.Cause<E>, id: string): Effect.Effect<Response
     return Effect.succeed(notFound)
   }
   for (const reason of cause.reasons) {
-    if (!Cause.isDieReason(reason) || !(reason.defect instanceof Conflict)) continue
-    return Effect.succeed(errorResponse(reason.defect.status, reason.defect.detail))
+    const error = Cause.isDieReason(reason) ? readDefect(reason.defect) : null
+    if (error !== null) return Effect.succeed(errorResponse(error.status, error.detail))
   }
   return Effect.as(
     Effect.logError(`Request ${id} met a fault of the server`, cause),
     errorResponse(500, "Internal Server Error")
   )
+}
+
+/** The defects that a client is told of. The body of an endpoint of a host's wing, if it cannot be read, is one. */
+const readDefect = (defect: unknown) => {
+  if (defect instanceof Conflict) return defect
+  return HttpServerError.isHttpServerError(defect) && defect.reason._tag === "RequestParseError"
+    ? unreadable(defect)
+    : null
 }
 
 const isRouteNotFound = (error: unknown): boolean =>

@@ -20,12 +20,19 @@ import type { Wings } from "../wings/Wings.ts"
 import { bodyContext } from "../wings/BodyReader.ts"
 import { dropFiles } from "../bodies/KeepFiles.ts"
 import { toProblems } from "../bodies/Problems.ts"
-import { DeclaredBody, readBody, type BodyContext, type UnreadableBody } from "../bodies/RequestBody.ts"
+import {
+  type Body,
+  type BodyContext,
+  DeclaredBody,
+  jsonOrFormBody,
+  readBody,
+  type UnreadableBody
+} from "../bodies/RequestBody.ts"
 
 export const layer: Layer.Layer<Validation, never, TurnParts | Wings> = Layer.unwrap(
   Effect.map(bodyContext, (found) =>
     HttpApiMiddleware.layerSchemaErrorTransform(Validation, (error, { endpoint }) =>
-      isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(findProblems(endpoint, found)), answer)
+      isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(findProblems(error, endpoint, found)), answer)
     )
   )
 )
@@ -38,11 +45,15 @@ const answer = (found: Result.Result<ReadonlyArray<ValidationError>, UnreadableB
     ? Effect.fail(new HTTPValidationError({ detail: found.success }))
     : Effect.succeed(HttpServerResponse.jsonUnsafe({ detail: found.failure.detail }, { status: found.failure.status }))
 
-const findProblems = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, parts }: BodyContext) {
+const findProblems = Effect.fnUntraced(function* (
+  error: HttpApiSchemaError,
+  endpoint: HttpApiEndpoint.Top,
+  { bounds, parts }: BodyContext
+) {
   const request = yield* HttpServerRequest
   const { params } = yield* HttpRouter.RouteContext
   const query = yield* ParsedSearchParams
-  const body = Context.get(endpoint.annotations, DeclaredBody)
+  const body = Context.get(endpoint.annotations, DeclaredBody) ?? bodyOfHost(endpoint)
   const decodedBody =
     body === null
       ? Result.void
@@ -50,7 +61,7 @@ const findProblems = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top,
           yield* readBody(request, endpoint.payload, bounds, { fields: body.files, keep: dropFiles(body.files) }),
           parts()
         )
-  return [
+  const problems = [
     ...problemsInPart(endpoint.params, params, "path"),
     ...problemsInPart(
       endpoint.query === undefined ? undefined : Schema.toCodecArrayFromSingle(endpoint.query),
@@ -60,12 +71,19 @@ const findProblems = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top,
     ...problemsInPart(endpoint.headers, request.headers, "header"),
     ...(Result.isFailure(decodedBody) ? decodedBody.failure : [])
   ]
+  // A body that is no JSON, of a host's endpoint: only its builder can decode it.
+  return problems.length > 0 ? problems : toProblems(error.cause.issue, ["body"])
 })
 
-/** Parts of our endpoints decode without services; the common type of all endpoints does not say so. */
+const bodyOfHost = ({ payload }: HttpApiEndpoint.Top): Body<unknown> | null => {
+  const json = payload.get("application/json")
+  return json === undefined ? null : jsonOrFormBody(asServiceFree(Schema.Union(json.schemas)))
+}
+
+/** Parts of endpoints decode without services; the common type of all endpoints does not say so. */
 const asServiceFree = (schema: Schema.ConstraintDecoder<unknown, unknown>) =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  Schema.decodeUnknownResult(schema as Schema.ConstraintDecoder<unknown>, { errors: "all" })
+  schema as Schema.ConstraintDecoder<unknown>
 
 const problemsInPart = (
   schema: Schema.Top | undefined,
@@ -73,6 +91,6 @@ const problemsInPart = (
   part: string
 ): ReadonlyArray<ValidationError> => {
   if (schema === undefined) return []
-  const decoded = asServiceFree(schema)(value)
+  const decoded = Schema.decodeUnknownResult(asServiceFree(schema), { errors: "all" })(value)
   return Result.isSuccess(decoded) ? [] : toProblems(decoded.failure.issue, [part])
 }

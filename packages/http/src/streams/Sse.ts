@@ -2,9 +2,8 @@
  * A run's events as a stream of the wire. Most of the server's time is spent here. So a batch of events becomes one piece of text and one
  * array of bytes, a delta costs one `JSON.stringify` of its text, and the fields that all events of a stream share are written once.
  */
-import type { StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
+import type { StoreUnavailable, TurnEvent } from "@colloquy/core"
 import type { ReplyIds } from "@colloquy/core/adapters"
-import { totalTokens } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,7 +15,7 @@ import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
 import { inBytes, withHeartbeat } from "./Heartbeat.ts"
 import { withoutLineEnds } from "./LineEnds.ts"
-import { contextUsageToWire } from "../encoding/Encode.ts"
+import { contextUsageToWire, tokensToWire } from "../encoding/Encode.ts"
 
 /** Shows the supplements and events of parts. */
 export type Shown = Pick<typeof Wings.Service, "event" | "fields">
@@ -139,12 +138,6 @@ const begunBy = (event: Extract<TurnEvent, { readonly _tag: "RunStarted" | "RunC
   model_provider: event.provider,
   model_name: event.model,
   ...(event.ignored === undefined ? {} : { ignored_options: event.ignored })
-})
-
-const tokensToWire = (usage: Usage) => ({
-  input_tokens: usage.inputTokens,
-  output_tokens: usage.outputTokens,
-  total_tokens: totalTokens(usage)
 })
 
 const messageSaved = (event: Extract<TurnEvent, { readonly _tag: "MessageSaved" }>, wings: Shown, runId: string) => ({

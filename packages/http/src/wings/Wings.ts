@@ -92,8 +92,7 @@ type TellFault = (...said: ReadonlyArray<unknown>) => void
  */
 const shielded = (wing: Wing, tell: TellFault): Wing => {
   const { event = plainEvent, fields, part, schemas = {} } = wing
-  const tellWhat = (what: string, ...fault: ReadonlyArray<unknown>) =>
-    tell(`The wing of the part "${part}" could not show ${what}`, ...fault)
+  const tellWhat = (what: string, ...fault: ReadonlyArray<unknown>) => tell(notShown(part, what), ...fault)
   const shown = <A>(what: string, show: () => A, instead: A): A => {
     try {
       return show()
@@ -105,19 +104,24 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
   const replies = makeReaders(schemas.fields)
   const events = new Map(Object.entries(schemas.events ?? {}).map(([type, own]) => [type, makeReaders(own)]))
   /** The line in the log does not tell the value: it may be of a conversation. */
-  const fitting = (values: Schema.JsonObject, readers: Readers | undefined): Schema.JsonObject =>
+  const fitting = (values: Schema.JsonObject, readers: Readers | undefined, taken = {}): Schema.JsonObject =>
     Object.fromEntries(
       Object.entries(values).filter(([name, value]) => {
-        const isJson = isWritable(value)
-        const isFit = isJson && Option.isSome(readers?.get(name)?.(value) ?? Option.some(value))
-        if (!isFit) tellWhat(`"${name}": it ${isJson ? "does not fit its schema" : "is no JSON"}`)
-        return isFit
+        const fault = Object.hasOwn(taken, name)
+          ? "the API has a field of this name"
+          : !isWritable(value)
+            ? "it is no JSON"
+            : Option.isNone(readers?.get(name)?.(value) ?? Option.some(value))
+              ? "it does not fit its schema"
+              : null
+        if (fault !== null) tellWhat(`"${name}": ${fault}`)
+        return fault === null
       })
     )
   return {
     ...wing,
     fields: (kept, urlOf) => ({
-      added: shown("its fields", () => fitting(fields?.(kept, urlOf).added ?? {}, replies), {})
+      added: shown("its fields", () => fitting(fields?.(kept, urlOf).added ?? {}, replies, fieldsOfReplies), {})
     }),
     event: (told, urlOf) => {
       const eventType = ({ type }: Schema.JsonObject) => (typeof type === "string" ? type : told.type)
@@ -126,14 +130,12 @@ const shielded = (wing: Wing, tell: TellFault): Wing => {
         return found && fitting(found, events.get(eventType(found)))
       }
       const found = shown("its event", read, {})
-      if (!found) return null
-      const type = eventType(found)
-      if (!eventsOfApi.has(type)) return Object.assign({}, found, { type })
-      tellWhat(`its event "${type}": the API has an event of this name`)
-      return null
+      return found ? Object.assign({}, found, { type: eventType(found) }) : null
     }
   }
 }
+
+const notShown = (part: string, what: string): string => `The wing of the part "${part}" could not show ${what}`
 
 /** Whether a value can be written as JSON: no cycle, BigInt, function or undefined. */
 const isWritable = (value: unknown): boolean => {
@@ -168,13 +170,18 @@ const endpointNames = ({ reflect }: NonNullable<Brought["endpoints"]> = {}): obj
 }
 
 const eventsOfApi: ReadonlySet<string> = new Set(StreamEvent.members.map(({ fields }) => fields.type.literal))
+/** Events of the API that parts tell; all others are told by the kernel alone. */
+const isOfPart = /^(?:memory|output|media|stt|tts)_/u
+
+/** The fields of replies and of stored messages; the event that ends a run has two more. */
+const fieldsOfReplies: object = { ...MessageResponse.fields, ...StoredMessage.fields, type: 0, sequence: 0 }
 
 /** The API without its wings, in the same form. */
 const api = (reflect: Reflect): Brought => ({
   part: "API",
   message: { own: { ...MessageBody.fields, ...StatelessMessageBody.fields } },
   schemas: {
-    fields: { ...MessageResponse.fields, ...StoredMessage.fields },
+    fields: fieldsOfReplies,
     events: Object.fromEntries([...eventsOfApi].map((type) => [type, {}]))
   },
   endpoints: { reflect }
@@ -213,7 +220,9 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf, tell: TellFa
   const withOwnFields = (fields: MessageFields, sent: unknown): RawFields =>
     brought.length > 0 && isRecord(sent)
       ? {
-          ...Object.fromEntries(brought.flatMap((name) => (name in sent ? [[name, sent[name]] as const] : []))),
+          ...Object.fromEntries(
+            brought.flatMap((name) => (Object.hasOwn(sent, name) ? [[name, sent[name]] as const] : []))
+          ),
           ...fields
         }
       : fields
@@ -270,13 +279,20 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf, tell: TellFa
     bodyPath: pathAmong(byPart),
 
     event: (event) => {
-      const wing = byPart.get(event.part) ?? shielded({ part: event.part }, tell)
-      byPart.set(event.part, wing)
-      return (wing.event ?? plainEvent)(event, urlOf)
+      const { part } = event
+      const wing = byPart.get(part) ?? shielded({ part }, tell)
+      byPart.set(part, wing)
+      const found = (wing.event ?? plainEvent)(event, urlOf)
+      const type = found?.["type"]
+      // A host's part may have the name of a part of ours that is not there.
+      if (typeof type !== "string" || !eventsOfApi.has(type) || (ownWings.includes(wing) && isOfPart.test(type)))
+        return found
+      tell(notShown(part, `its event "${type}": the API has an event of this name`))
+      return null
     },
 
     fields: (answer, userMessage, completedRun) => {
-      if (!hasFields(answer) && !hasFields(userMessage)) return nothing
+      if (!hasFields(answer) && !hasFields(userMessage)) return {}
       let all: Partial<PartFields> = {}
       for (const { fields, part } of showing) {
         const kept = { answer: answer[part] ?? null, userMessage: userMessage[part] ?? null, completedRun }
@@ -301,8 +317,6 @@ const pathAmong =
 
 /** The field names for refusals of the kernel's own parts alone. */
 export const ownBodyPath = pathAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
-
-const nothing: Partial<PartFields> = {}
 
 const hasFields = (record: object): boolean => {
   for (const _ in record) return true
