@@ -86,10 +86,9 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
 }
 
 const plainTurn = (call: HostedCall): Effect.Effect<Omit<ToolContext, "signal">, never, Principal> =>
-  Effect.contextWith((context: Context.Context<Principal>) => {
+  Effect.map(Effect.context<Principal>(), (context) => {
     const { beginCharge: _beginCharge, ensureCredit: _ensureCredit, journal: _journal, rewriting: _, ...turn } = call
-    const owner = Context.get(context, Principal).ownerId
-    return Effect.succeed({ ...turn, owner, rewrite: plainRewrite(call, context) })
+    return { ...turn, owner: Context.get(context, Principal).ownerId, rewrite: plainRewrite(call, context) }
   })
 
 /** A call whose arguments do not fit is refused by `check` before the function is asked. */

@@ -87,11 +87,12 @@ export class HostedCalls extends Context.Service<
       return HostedCalls.of({
         needsApproval: (by, call) => {
           const { args, tool } = by
-          if (tool.needsApproval === undefined) return Effect.succeed(by)
+          const { needsApproval } = tool
+          if (needsApproval === undefined) return Effect.succeed(by)
           const decided = Effect.gen(function* () {
             const problems = tool.check === undefined ? [] : yield* tool.check(args)
             if (problems.length > 0) return refused(badArguments(problems))
-            return (yield* isAsked(tool, args, call)) ? approval : by
+            return typeof needsApproval !== "function" || (yield* needsApproval(args, call)) ? approval : by
           }).pipe(
             Effect.catchTag("HostedToolFailed", ({ message }) =>
               Effect.map(rewriteOutput(call, `Error: ${message}`), refused)
@@ -153,11 +154,6 @@ export class HostedCalls extends Context.Service<
 }
 
 const refused = (output: string): CallAnswerer & { readonly _tag: "Refused" } => ({ _tag: "Refused", output })
-
-const isAsked = ({ needsApproval }: HostedTool, args: Schema.JsonObject, call: HostedCall) =>
-  Effect.suspend(() =>
-    typeof needsApproval === "function" ? needsApproval(args, call) : Effect.succeed(needsApproval !== undefined)
-  )
 
 /** Lists every problem with its place, so that the model can correct all of them in one call. */
 const badArguments = (problems: ReadonlyArray<ArgumentProblem>): string =>
