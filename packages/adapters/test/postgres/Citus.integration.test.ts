@@ -5,32 +5,45 @@ import {
   chunkIndexSuite,
   documentStoreSuite,
   evalStoreSuite,
+  expectTag,
   followUpStoreSuite,
   memoryStoreSuite,
+  openThread,
   outcomeStoreSuite,
   providerKeysSuite,
   rateLimiterSuite,
   realtimeSuite,
   retentionStoreSuite,
+  sampleBegin,
+  sampleEvent,
+  sampleSettlement,
   scheduleStoreSuite,
   storageSuite,
   webhookStoreSuite
 } from "@colloquy/testing/contracts"
+import { Principal, type RunId } from "@colloquy/core"
+import { RunStore } from "@colloquy/core/adapters"
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { assert, it } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import { onCitus } from "../../../../test/databases.ts"
 import { changeInOrder, distributeTables } from "../../src/postgres/Citus.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { migrate } from "../../src/postgres/Migrations.ts"
+import { channelName } from "../../src/postgres/Names.ts"
 import { schemaOfThisVersion } from "../../src/postgres/schema/Schema.ts"
 import { longTextSuite } from "./LongTexts.ts"
+import { type Observed, observedClient, observing } from "./ObservedClient.ts"
 import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
 
 /** What docs/scale.md tells to set. */
 const settings = ["citus.enable_unsafe_triggers = on", "citus.allow_nested_distributed_execution = on"]
+
+class SchemaName extends Context.Service<SchemaName, string>()("test/SchemaName") {}
 
 onCitus((url) => {
   const capabilities = { testClock: false, signals: true }
@@ -74,6 +87,71 @@ onCitus((url) => {
       assert.include(yield* count, "eval_online_scores")
     }).pipe(Effect.provide(hostClient(url)))
   )
+
+  const observed: Observed = { roundTrips: 0, plans: [] }
+  layer(
+    distributed((schema) =>
+      Layer.merge(Postgres.layerFromClient({ schema, notifications: false }), Layer.succeed(SchemaName, schema))
+    ).pipe(Layer.provide(observedClient(url, observed, "sent"))),
+    { excludeTestServices: true }
+  )("the node of the owner", ({ effect }) => {
+    /** Every statement that the coordinator sends for a run has the run's id; those of its background work do not. */
+    const sentFor = <A, E, R>(runId: RunId, operation: Effect.Effect<A, E, R>) =>
+      Effect.map(observing(observed, operation), ({ plans, value }) => ({
+        value,
+        functions: plans
+          .filter((sent) => sent.includes(runId))
+          .map((sent) => /\.([a-z_]+)_[0-9a-f]{10}\(/u.exec(sent)?.[1])
+      }))
+
+    effect("runs the functions of a turn: each is one statement that the coordinator sends, also a prepared one", () =>
+      Effect.gen(function* () {
+        const runs = yield* RunStore
+        const thread = yield* openThread
+        for (let turn = 0; turn < 8; turn++) {
+          const begin = yield* sampleBegin(thread.id)
+          const runId = begin.run.id
+          const begun = yield* sentFor(runId, runs.begin(begin))
+          assert.deepStrictEqual(begun.functions, ["read_begin_run"])
+          const { lease } = expectTag(begun.value, "Started")
+          const appended = yield* sentFor(runId, runs.append([{ lease, events: [sampleEvent(2)] }]))
+          assert.deepStrictEqual(appended.functions, ["append_many"])
+          assert.deepStrictEqual(appended.value, { lost: [], later: [] })
+          const read = yield* sentFor(runId, runs.read(runId, 0))
+          assert.deepStrictEqual(read.functions, ["read_log"])
+          const leg = { runId, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
+          const settled = yield* sentFor(
+            runId,
+            Effect.flatMap(sampleSettlement(leg), (end) => runs.settle(lease, end))
+          )
+          assert.deepStrictEqual(settled.functions, ["settle_run"])
+        }
+      }).pipe(Principal.provide("somebody"))
+    )
+
+    effect("lets those who listen on the coordinator know of changes", () =>
+      Effect.gen(function* () {
+        const runs = yield* RunStore
+        const thread = yield* openThread
+        const listener = Context.get(yield* Layer.build(hostClient(url)), PgClient)
+        const heard = yield* listener.listen(channelName(yield* SchemaName))
+        const next = Effect.map(Queue.take(heard), ({ payload }) => JSON.parse(payload))
+        const begin = yield* sampleBegin(thread.id)
+        const runId = begin.run.id
+        const { lease } = expectTag(yield* runs.begin(begin), "Started")
+        yield* runs.append([{ lease, events: [sampleEvent(2)] }])
+        yield* runs.read(runId, 0)
+        yield* runs.append([{ lease, events: [sampleEvent(3)] }])
+        assert.deepStrictEqual(yield* next, { runId, threadId: thread.id, cancel: false }, "after it was read")
+        yield* runs.requestCancel(runId, new Date(0))
+        assert.deepStrictEqual(yield* next, { runId, threadId: thread.id, cancel: true })
+        const leg = { runId, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
+        yield* runs.settle(lease, yield* sampleSettlement(leg))
+        assert.deepStrictEqual(yield* next, { runId, threadId: thread.id, cancel: false }, "at its end")
+        assert.strictEqual(yield* Queue.size(heard), 0)
+      }).pipe(Principal.provide("somebody"))
+    )
+  })
 
   storageSuite("Citus", stores, capabilities)
   followUpStoreSuite("Citus", stores, capabilities)
