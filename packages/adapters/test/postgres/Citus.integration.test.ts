@@ -19,17 +19,20 @@ import {
   sampleSettlement,
   scheduleStoreSuite,
   storageSuite,
+  storedMessages,
   webhookStoreSuite
 } from "@colloquy/testing/contracts"
-import { Principal, type RunId } from "@colloquy/core"
+import { Principal, type RunId, StoreUnavailable } from "@colloquy/core"
 import { RunStore } from "@colloquy/core/adapters"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
+import { readFile } from "node:fs/promises"
 import { onCitus } from "../../../../test/databases.ts"
 import { changeInOrder, distributeTables } from "../../src/postgres/Citus.ts"
 import { Postgres } from "../../src/postgres/index.ts"
@@ -152,6 +155,76 @@ onCitus((url) => {
       }).pipe(Principal.provide("somebody"))
     )
   })
+
+  /** The statement of the guide that gives an owner a shard of its own on another node. */
+  const splitting = Effect.map(
+    Effect.promise(() => readFile(new URL("../../../../docs/scale.md", import.meta.url), "utf8")),
+    (guide) =>
+      /```sql\n(with place as [^]*?)```/u.exec(guide)?.[1] ?? assert.fail("docs/scale.md has no such statement")
+  )
+
+  it.live(
+    "an owner gets a shard of its own, and the shard moves, while the owner talks",
+    () =>
+      Effect.gen(function* () {
+        const schema = yield* SchemaName
+        const runs = yield* RunStore
+        const client = yield* PgClient
+        const placed = Effect.map(
+          client.unsafe<{ readonly id: string; readonly owners: string; readonly port: number }>(
+            `select s.shardid as id, (s.shardmaxvalue::bigint - s.shardminvalue::bigint + 1)::text as owners, n.nodeport as port
+             from pg_dist_shard s join pg_dist_placement using (shardid) join pg_dist_node n using (groupid)
+             where s.shardid = get_shard_id_for_distribution_column('${schema}.assistants', 'ada'::text)`
+          ),
+          ([row]) => row ?? assert.fail("no shard")
+        )
+        const thread = yield* openThread
+        let turns = 0
+        let isOver = false
+        const again = Effect.retry({ while: (error: unknown) => error instanceof StoreUnavailable, times: 20 })
+        const turn = Effect.gen(function* () {
+          const begin = yield* sampleBegin(thread.id)
+          const { lease } = expectTag(yield* again(runs.begin(begin)), "Started")
+          const leg = { runId: begin.run.id, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
+          assert.isTrue(yield* again(runs.settle(lease, yield* sampleSettlement(leg))))
+          turns++
+        })
+        const talking = yield* Effect.forkScoped(Effect.repeat(turn, { until: () => isOver }))
+        const beside = <A, E>(change: Effect.Effect<A, E>) => Effect.raceFirst(change, Fiber.join(talking))
+        const before = yield* placed
+        yield* beside(client.unsafe((yield* splitting).replaceAll("colloquy.", `${schema}.`)).unprepared)
+        const own = yield* placed
+        assert.strictEqual(own.owners, "1")
+        assert.notStrictEqual(own.port, before.port)
+        yield* beside(
+          client.unsafe("select citus_move_shard_placement($1, '127.0.0.1', $2, '127.0.0.1', $3, 'force_logical')", [
+            own.id,
+            own.port,
+            before.port
+          ])
+        )
+        assert.strictEqual((yield* placed).port, before.port)
+        isOver = true
+        yield* Fiber.join(talking)
+        const messages = yield* storedMessages(thread.id)
+        assert.deepStrictEqual(
+          messages.map(({ sequence }) => sequence),
+          Array.from({ length: turns * 2 }, (_, index) => index + 1)
+        )
+      }).pipe(
+        Effect.scoped,
+        Principal.provide("ada"),
+        Effect.provide(
+          Layer.merge(
+            distributed((schema) =>
+              Layer.merge(Postgres.layer({ url: Redacted.make(url), schema }), Layer.succeed(SchemaName, schema))
+            ),
+            hostClient(url)
+          )
+        )
+      ),
+    300_000
+  )
 
   storageSuite("Citus", stores, capabilities)
   followUpStoreSuite("Citus", stores, capabilities)
