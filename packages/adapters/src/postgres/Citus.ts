@@ -1,14 +1,15 @@
 /**
  * Citus: one database on several nodes, in which the rows of an owner stand together on one of them. All differences from PostgreSQL are in
- * this file: how the tables are distributed, how the functions are changed when they are created, and the statements that look at the rows
- * of all owners. `docs/scale.md` tells when it is worth it.
+ * this file and in `schema/CitusFunctions.ts`: how the tables are distributed, what the functions do, and the statements that call them or look
+ * at the rows of all owners. `docs/scale.md` tells when it is worth it.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Database, Query } from "./Database.ts"
+import type { Database, Parameter, Query } from "./Database.ts"
 import { quote } from "./Names.ts"
-import type { SqlFunction } from "./schema/SchemaPart.ts"
+import { functionsOfNodes, textOnCitus, toldSetting } from "./schema/CitusFunctions.ts"
+import { functionName } from "./schema/FunctionNames.ts"
 
 /** Tables that stay on the coordinator, because their rows are found before an owner is known, or belong to no owner. */
 const localTables = ["keys", "realtime_tickets", "rate_limits", "migrations", "function_versions"]
@@ -99,80 +100,40 @@ const changeTriggers = Effect.fnUntraced(function* (client: PgClient, schema: st
     [quote(schema)]
   ).withoutTransform
   for (const { definition } of found) {
-    const changed = onCitus(definition)
+    const changed = textOnCitus(definition)
     if (changed !== definition) yield* client.unsafe(changed).unprepared
   }
 })
 
-/**
- * The text of a function or statement for Citus. Citus makes a plan for each owner, so no plan is forced for all owners. It also refuses
- * functions whose result changes within a statement, if it has to send the statement to another node.
- */
-const onCitus = (text: string): string =>
-  text
-    .replaceAll(/ set plan_cache_mode = force_\w+_plan| SET plan_cache_mode TO 'force_\w+_plan'\n/gu, "")
-    .replaceAll(/(?<!:= )clock_timestamp\(\)/gu, "statement_timestamp()")
-    .replaceAll(/ for (?:no key )?update skip locked/gu, "")
+/** Drops the functions that the nodes will run: those of PostgreSQL with the same names have other parameters. */
+export const dropForNodes = (client: PgClient, schema: string, version: string): Effect.Effect<void, SqlError> =>
+  Effect.forEach(
+    functionsOfNodes,
+    (name) => client.unsafe(`drop function if exists ${quote(schema)}.${name}_${version}`).unprepared,
+    { discard: true }
+  )
 
-/** Functions whose statements must all see the same snapshot. The node of the owner runs them. */
-const runByNodes = ["search_chunks"]
-
-export const delegateFunctions = Effect.fnUntraced(function* (
-  client: PgClient,
-  schema: string,
-  names: ReadonlyMap<string, string>
-) {
-  for (const name of runByNodes) {
-    yield* client.unsafe(
+/** Makes the nodes run the functions that are called for one owner. A function that has moved with its owner is found in its new place. */
+export const delegateFunctions = (client: PgClient, schema: string, version: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(
+    client.unsafe(
       `select create_distributed_function(oid::regprocedure, 'p_owner', colocate_with => $1) from pg_proc
-       where pronamespace = $2::regnamespace and proname = $3`,
-      [`${quote(schema)}.${firstTable}`, quote(schema), names.get(name) ?? name]
+       where pronamespace = $2::regnamespace and proname = any($3)`,
+      [`${quote(schema)}.${firstTable}`, quote(schema), functionsOfNodes.map((name) => `${name}_${version}`)]
     )
-  }
-})
+  )
 
-/** A function of the schema as it is created on Citus. */
-export const functionOnCitus = ({ definition, name }: SqlFunction): SqlFunction => ({
-  name,
-  definition: onCitus(name === "append_many" ? appendMany : definition)
-})
-
-/** Writes one run after the other, because the runs' owners are on several nodes. */
-const appendMany = `(
-  p_runs uuid[], p_owners text[], p_tokens bigint[], p_of integer[], p_firsts integer[], p_lasts integer[], p_events text[]
-) returns table (o_run uuid, o_later boolean) language plpgsql as $$
-declare
-  v_run {schema}.runs;
-begin
-  for v_at in 1 .. cardinality(p_runs) loop
-    select * into v_run from {schema}.runs
-      where id = p_runs[v_at] and owner = p_owners[v_at] and token = p_tokens[v_at] and status = 'IN_PROGRESS'
-      for no key update skip locked;
-    if not found then
-      o_run := p_runs[v_at];
-      o_later := exists (
-        select from {schema}.runs
-          where id = p_runs[v_at] and owner = p_owners[v_at] and token = p_tokens[v_at] and status = 'IN_PROGRESS'
-      );
-      return next;
-      continue;
-    end if;
-    insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-      select p_owners[v_at], p_runs[v_at], greatest(batch.first, v_run.last_sequence + 1), batch.last, batch.events
-      from unnest(p_of, p_firsts, p_lasts, p_events) batch (of, first, last, events)
-      where batch.of = v_at and batch.last > v_run.last_sequence;
-    update {schema}.runs set last_sequence = greatest(
-        v_run.last_sequence, (select max(batch.last) from unnest(p_of, p_lasts) batch (of, last) where batch.of = v_at))
-      where id = p_runs[v_at] and owner = p_owners[v_at];
-    perform {schema}.notify_waiting(v_run);
-  end loop;
-end $$`
+/** What the function has left to be told, beside its result. */
+const told = `current_setting('${toldSetting}', true) as told`
 
 /**
- * Statements that lock rows of many owners, without an order of locks. Citus detects a deadlock between nodes and ends one of the
- * transactions.
+ * Operations with another statement. Renewals lock rows of many owners, without an order of locks: Citus detects a deadlock between nodes and
+ * ends one of the transactions.
  */
 const statements: { readonly [operation: string]: (schema: string) => string } = {
+  "RunStore.append": (schema) => `
+    select o_run as run, o_later as later, ${told}
+    from ${schema}.${functionName("append_many")}(($2::text[])[1], $1::uuid[], $3::bigint[], $4, $5, $6, $7)`,
   "RunStore.renew": (schema) => `
     update ${schema}.runs r set lease_until = statement_timestamp() + $4 * interval '1 millisecond'
     from unnest($1::uuid[], $2::text[], $3::bigint[]) lease (run_id, owner, token)
@@ -185,20 +146,49 @@ const statements: { readonly [operation: string]: (schema: string) => string } =
     returning f.id`
 }
 
+/**
+ * A call of one of the schema's functions, as a statement that Citus gives to the node of the owner: `select … from f(…)` with constants. Other
+ * statements stay as they are.
+ */
+const onNode = (text: string): string =>
+  text
+    // A run is started and its history read: two calls, which one function does there.
+    .replace(
+      /^select [^]* from \(select (\S+?)\.(\w+)\(p_owner => \S+\(\$1, (\$\d+)\), ([^)]*)\) as r offset 0\) o\s+left join [^]*, (\$\d+)\) where [^]*$/u,
+      `select *, ${told} from $1.read_$2(p_owner => $$1, p_wait => $3, p_budget => $5, $4)`
+    )
+    // All other calls: the limit of the wait for locks as a parameter, then the notifications as one more column.
+    .replace(/p_owner => \S+\(\$1, (\$\d+)\)/u, "p_owner => $$1, p_wait => $1")
+    .replace(/^select (\S+\(p_owner => \$1, p_wait => [^)]*\)) as (\w+)$/u, `select $2, ${told} from $1 $2`)
+    .replace(/^select ([^()]*) (from \S+\(p_owner => \$1, p_wait => [^)]*\)(?: \w+)?)$/u, `select $1, ${told} $2`)
+
 /** The database with its statements changed for Citus. */
 export const overCitus = (database: Database): Database => {
+  const { schema } = database
   const translated = new Map<string, string>()
   const translate = (operation: string, text: string): string => {
-    const known = translated.get(text) ?? statements[operation]?.(database.schema) ?? onCitus(text)
+    const known = translated.get(text) ?? statements[operation]?.(schema) ?? textOnCitus(onNode(text))
     translated.set(text, known)
     return known
   }
+  /** Every row of a result has the same. A notification that is lost is a delay: who waits asks the database from time to time. */
+  const tell = ([row]: ReadonlyArray<object>): Effect.Effect<void> =>
+    row !== undefined && "told" in row && typeof row.told === "string" && row.told !== ""
+      ? Effect.ignore(
+          database.brief(
+            "RunStore.tell",
+            `select ${schema}.${functionName("notify_change")}((run ->> 0)::uuid, (run ->> 1)::uuid, (run ->> 2)::boolean)::text
+             from json_array_elements($1::json) run`,
+            [`[${row.told}]`]
+          )
+        )
+      : Effect.void
   const through =
     (query: Query): Query =>
-    (operation, text, parameters) =>
-      query(operation, translate(operation, text), parameters)
+    <Row extends object>(operation: string, text: string, parameters: ReadonlyArray<Parameter>) =>
+      Effect.tap(query<Row>(operation, translate(operation, text), parameters), tell)
   return {
-    schema: database.schema,
+    schema,
     distributed: true,
     query: through(database.query),
     brief: through(database.brief),

@@ -12,11 +12,12 @@ import {
   changeInOrder,
   delegateFunctions,
   distributeTables,
-  functionOnCitus,
+  dropForNodes,
   isDistributed,
   migrationOnCitus
 } from "./Citus.ts"
 import { channelName, quote } from "./Names.ts"
+import { functionsOnCitus } from "./schema/CitusFunctions.ts"
 import { type NamedFunctions, nameFunctions } from "./schema/FunctionNames.ts"
 import { type Schema, schemaOfThisVersion } from "./schema/Schema.ts"
 import { checkHistory, type Fingerprinted, type Recorded, SchemaRefused } from "./SchemaHistory.ts"
@@ -53,9 +54,10 @@ export const distribute = (client: PgClient, schema: string): Effect.Effect<void
 
 const distributeSchema = Effect.fnUntraced(function* (client: PgClient, schema: string, { functions }: Schema) {
   yield* distributeTables(client, schema)
-  const named = nameFunctions(functions, functionOnCitus)
+  const named = nameFunctions(functions, functionsOnCitus)
+  yield* dropForNodes(client, schema, named.version)
   yield* writeFunctions(client, schema, named)
-  yield* delegateFunctions(client, schema, named.names)
+  yield* delegateFunctions(client, schema, named.version)
 })
 
 /** Fails when the schema is not up to date, and changes nothing. */

@@ -59,15 +59,21 @@ const writes = (
   { echo }: RunHints,
   histories: KnownHistories
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
-  const { brief, lockingWrite, schema } = database
+  const { brief, distributed, lockingWrite, schema } = database
   const keptStatement = statements()
   const appendMany = `select o_run as run, o_later as later from ${schema}.${functionName("append_many")}($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
 
   return {
     append: (batches) => {
       const known = batches.filter(({ lease }) => isStoredId(lease.runId))
-      return brief<UnwrittenRow>("RunStore.append", appendMany, manyArguments(known)).pipe(
-        Effect.map((unwritten) => appendedBatches(batches, unwritten)),
+      // Each owner has a node of its own.
+      const groups = distributed ? Map.groupBy(known, ({ lease }) => lease.ownerId).values() : [known]
+      return Effect.forEach(
+        groups,
+        (group) => brief<UnwrittenRow>("RunStore.append", appendMany, manyArguments(group)),
+        { concurrency: "unbounded" }
+      ).pipe(
+        Effect.map((unwritten) => appendedBatches(batches, unwritten.flat())),
         Effect.tap(({ later, lost }) =>
           Effect.forEach(
             known.filter(({ lease: { runId } }) => !later.includes(runId) && !lost.includes(runId)),
@@ -106,10 +112,10 @@ const writes = (
       const { names, values } = allArguments({ owner: toText(ownerId), run: knownId(runId), at })
       const [found] = yield* lockingWrite<CancelRow>(
         "RunStore.requestCancel",
-        `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", names)} where o_status is not null`,
+        `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", names)}`,
         values
       )
-      if (found === undefined) return Option.none()
+      if (found === undefined || found.status === null) return Option.none()
       yield* echo(runId, found.thread_id, !isAtRest(found.status))
       return Option.some(found.status)
     })
@@ -118,7 +124,8 @@ const writes = (
 
 interface UnwrittenRow {
   readonly run: RunId
-  readonly later: boolean
+  /** Null, on Citus: the run was written. */
+  readonly later: boolean | null
 }
 
 /** The arguments of `append_many`, in the order of its parameters. */
@@ -139,13 +146,14 @@ const manyArguments = (batches: ReadonlyArray<LogBatch>): ReadonlyArray<Paramete
 const appendedBatches = (batches: ReadonlyArray<LogBatch>, unwritten: ReadonlyArray<UnwrittenRow>): Appended => ({
   lost: [
     ...batches.map(({ lease }) => lease.runId).filter((runId) => !isStoredId(runId)),
-    ...unwritten.filter(({ later }) => !later).map(({ run }) => run)
+    ...unwritten.filter(({ later }) => later === false).map(({ run }) => run)
   ],
-  later: unwritten.filter(({ later }) => later).map(({ run }) => run)
+  later: unwritten.filter(({ later }) => later === true).map(({ run }) => run)
 })
 
+/** Nulls: there is no such run. */
 interface CancelRow {
-  readonly status: RunStatus
+  readonly status: RunStatus | null
   readonly thread_id: ThreadId
 }
 

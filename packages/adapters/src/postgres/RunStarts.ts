@@ -207,8 +207,7 @@ export const runStarts = (
       const { names, values } = allArguments(answersArguments(answers, ownerId))
       const [row] = yield* lockingWrite<OutcomeRow>(
         "RunStore.answer",
-        `select (o.r).outcome, (o.r).run_id as outcome_run, (o.r).leg_start, (o.r).fingerprint
-         from (select ${callWithLockTimeout(database, "answer_some", names)} as r offset 0) o`,
+        `select outcome, run_id as outcome_run, leg_start, fingerprint from ${callWithLockTimeout(database, "answer_some", names)}`,
         values
       )
       switch (row?.outcome) {

@@ -35,6 +35,9 @@ const unavailableReasons: ReadonlySet<string> = new Set([
 /** SQLSTATE classes: 08 connection, 53 out of resources, 57 operator intervention (shutdown, cancel), 58 system (not its missing files). 25006: a standby. */
 const unavailableStates = /^(08|53|57|58000|58030|25006)/u
 
+/** Citus: the shard was split or moved after the statement was planned. Such an error has no SQLSTATE of its own; nothing was written. */
+const shardHasGone = /^could not find valid entry for shard /u
+
 /** SQLSTATE classes: 22 a value out of range or malformed, 54 too large for the server (a text in an index, a value of a gigabyte). */
 const contentStates = /^(22|54)/u
 
@@ -43,7 +46,8 @@ const isUnavailable = ({ reason }: SqlError): boolean =>
   !(reason.cause instanceof TypeError) &&
   (unavailableReasons.has(reason._tag) ||
     reason.operation === "connect" ||
-    unavailableStates.test(readSqlState(reason.cause)))
+    unavailableStates.test(readSqlState(reason.cause)) ||
+    (reason.cause instanceof Error && shardHasGone.test(reason.cause.message)))
 
 /** The SQLSTATE of an error of the server; empty for every other error. */
 export const readSqlState = (cause: unknown): string =>

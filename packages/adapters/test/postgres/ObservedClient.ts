@@ -1,6 +1,7 @@
 /**
  * A client whose socket is watched: how often it wrote, which is the number of round trips, and the plans that the server reports of
- * every statement that it runs, those inside of functions too (`auto_explain`, which needs a superuser).
+ * every statement that it runs, those inside of functions too (`auto_explain`, which needs a superuser). A coordinator of Citus reports instead
+ * what it sends to other nodes.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
@@ -12,6 +13,7 @@ import { FrameReader } from "../../src/pglite/FrameReader.ts"
 
 export interface Observed {
   roundTrips: number
+  /** With `sent`, the statements that went to other nodes. */
   plans: Array<string>
 }
 
@@ -27,7 +29,10 @@ const explainEverything = {
 /** With what each statement read: `Buffers: shared hit=…`. */
 const explainReads = { ...explainEverything, "auto_explain.log_analyze": "on", "auto_explain.log_buffers": "on" }
 
-const startupParameters = { no: {}, plans: explainEverything, reads: explainReads }
+/** What a coordinator of Citus sends to other nodes. */
+const logSent = { "citus.log_remote_commands": "on" }
+
+const startupParameters = { no: {}, plans: explainEverything, reads: explainReads, sent: logSent }
 
 /** One connection, so that what is seen belongs to what was asked. */
 export const observedClient = (url: string, observed: Observed, explain: keyof typeof startupParameters) =>
@@ -45,7 +50,7 @@ const observedSocket = (url: string, observed: Observed): Duplex => {
   const socket = connect({ host: hostname, port: Number(port || 5432), noDelay: true })
   const frames = new FrameReader((type, body) => {
     const text = body.toString("utf8")
-    if (type === noticeResponse && text.includes("plan:\n")) observed.plans.push(text)
+    if (type === noticeResponse && /plan:\n|Missuing /u.test(text)) observed.plans.push(text)
   })
   socket.on("data", (bytes) => frames.read(bytes))
   const write = socket.write.bind(socket)

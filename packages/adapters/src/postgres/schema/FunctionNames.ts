@@ -5,6 +5,7 @@
  */
 import { identity } from "effect/Function"
 import { createHash } from "node:crypto"
+import { dialect } from "./CitusFunctions.ts"
 import { schemaOfThisVersion } from "./Schema.ts"
 import type { SqlFunction } from "./SchemaPart.ts"
 
@@ -17,18 +18,21 @@ export interface NamedFunctions {
   readonly statements: ReadonlyArray<string>
 }
 
-/** `written` changes a function for the database that it is created in; its name stays the same. */
+/** `written` changes the functions for the database that they are created in; their names stay the same. */
 export const nameFunctions = (
   functions: ReadonlyArray<SqlFunction>,
-  written: (one: SqlFunction) => SqlFunction = identity
+  written: (functions: ReadonlyArray<SqlFunction>) => ReadonlyArray<SqlFunction> = identity
 ): NamedFunctions => {
-  const version = createHash("sha256").update(JSON.stringify(functions)).digest("hex").slice(0, 10)
+  const version = createHash("sha256")
+    .update(JSON.stringify([dialect, functions]))
+    .digest("hex")
+    .slice(0, 10)
   const names = new Map(functions.map(({ name }) => [name, `${name}_${version}`]))
   const withNames = (text: string) =>
     text.replaceAll(/\{schema\}\.(\w+)\(/gu, (call, name: string) => call.replace(name, names.get(name) ?? name))
-  const statements = functions
-    .map(written)
-    .map(({ definition, name }) => `create or replace function {schema}.${names.get(name)}${withNames(definition)}`)
+  const statements = written(functions).map(
+    ({ definition, name }) => `create or replace function {schema}.${name}_${version}${withNames(definition)}`
+  )
   return { version, names, statements }
 }
 
