@@ -6,6 +6,7 @@ import {
   type ChatDriver,
   type ChatEvent,
   type ChatRequest,
+  type ContentPart,
   type EmbeddingDriver,
   ModelError
 } from "@colloquy/core/adapters"
@@ -84,6 +85,12 @@ const asking =
   (request) =>
     driver({ ...request, ...change(request) })
 
+const withContent =
+  (change: (content: ReadonlyArray<ContentPart>) => ReadonlyArray<ContentPart>) =>
+  ({ messages }: ChatRequest): Partial<ChatRequest> => ({
+    messages: messages.map((each) => (each.role === "user" ? { ...each, content: change(each.content) } : each))
+  })
+
 const telling =
   (change: (event: ChatEvent) => unknown) =>
   (driver: ChatDriver): ChatDriver =>
@@ -101,6 +108,7 @@ const failing =
 const finished = (fields: object) => telling((event) => (event._tag === "Finished" ? { ...event, ...fields } : event))
 
 const whole = "MUST send every text of the prompt, those of messages in their order"
+const pictures = "MUST send a picture between the texts of its message"
 const call = "MUST tell one call in two pieces, from its start to the whole arguments"
 const page = "MUST NOT finish, and not fail with a defect, on a page of HTML with 200"
 const needs = "MUST send back what the provider needs back with its answer, and nothing of another provider"
@@ -144,6 +152,30 @@ const chatFaults: ReadonlyArray<Fault<ChatDriver>> = [
     asking(() => ({ maxOutputTokens: null })),
     "MUST tell the provider `maxOutputTokens`",
     "sent with `maxOutputTokens` as 4321 the same request as without it."
+  ],
+  [
+    "drops `sampling`",
+    asking(() => ({ sampling: {} })),
+    "MUST tell the provider `sampling`",
+    'sent with `sampling` as {"temperature":0.25} the same request as without it.'
+  ],
+  [
+    "drops `thinking`",
+    asking(() => ({ thinking: null })),
+    "MUST tell the provider `thinking`",
+    'sent with `thinking` as {"effort":"high"} the same request as without it.'
+  ],
+  [
+    "drops pictures",
+    asking(withContent((content) => content.filter(({ type }) => type === "text"))),
+    pictures,
+    "did not send the bytes of a picture"
+  ],
+  [
+    "sends pictures before texts",
+    asking(withContent((content) => content.toSorted((a, b) => a.type.localeCompare(b.type)))),
+    pictures,
+    'sent the bytes of a picture ("iVBORw0KGgo=") before what it follows.'
   ],
   [
     "ignores the customer's key",

@@ -6,6 +6,7 @@ import {
   type ChatDriver,
   type ChatEvent,
   type ChatRequest,
+  type ContentPart,
   describeModel,
   type ModelError
 } from "@colloquy/core/adapters"
@@ -21,6 +22,7 @@ import {
   type ChatAnswer,
   type ChatScenario,
   type HeardAnswer,
+  picture,
   refusalReasons,
   requestOptions,
   type Said,
@@ -63,7 +65,10 @@ export interface ChatVendor {
 
 /** What the vendor cannot do, each with its reason. */
 export interface ChatSuiteOptions {
-  /** Names of scenarios that the wire cannot express, and of `toolChoice`, `maxOutputTokens` and `jsonOutput` where it has no such option. */
+  /**
+   * Names of scenarios that the wire cannot express, of `toolChoice`, `maxOutputTokens`, `jsonOutput`, `sampling` and `thinking` where it has
+   * no such option, and `pictures` where it takes none as base64.
+   */
   readonly cannot?: { readonly [scenario: string]: string }
 }
 
@@ -234,6 +239,22 @@ export const chatDriverCases = (
         checks.expectOption(option, fields[option], bodies[0], bodies[1])
       }))
   }
+
+  if (cannot["pictures"] === undefined)
+    test("MUST send a picture between the texts of its message", () =>
+      Effect.gen(function* () {
+        const content: ReadonlyArray<ContentPart> = [
+          { type: "text", text: "Look at this:" },
+          { type: "image", mediaType: "image/png", filename: null, source: { bytes: picture.bytes } },
+          { type: "text", text: "What is it?" }
+        ]
+        const [body] = yield* sentBodies(yield* open, { messages: [{ role: "user", content }] })
+        checks.expectSent(body, [
+          ["the text before a picture", "Look at this:"],
+          ["the bytes of a picture", picture.base64],
+          ["the text after a picture", "What is it?"]
+        ])
+      }))
 
   test("MUST send back what the provider needs back with its answer, and nothing of another provider", () =>
     Effect.gen(function* () {

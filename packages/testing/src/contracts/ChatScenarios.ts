@@ -226,11 +226,16 @@ export const sentInOrder: ReadonlyArray<Sent> = [
 
 /** Each option with what it is added to. */
 export const requestOptions: ReadonlyArray<{
-  readonly option: "toolChoice" | "maxOutputTokens" | "jsonOutput"
+  readonly option: "toolChoice" | "maxOutputTokens" | "jsonOutput" | "sampling" | "thinking"
   readonly without: Partial<ChatRequest>
   readonly fields: Partial<ChatRequest>
 }> = [
   { option: "toolChoice", without: { tools: [tideTool] }, fields: { toolChoice: "required" } },
   { option: "maxOutputTokens", without: {}, fields: { maxOutputTokens: 4321 } },
-  { option: "jsonOutput", without: {}, fields: { jsonOutput: true } }
+  { option: "jsonOutput", without: {}, fields: { jsonOutput: true } },
+  { option: "sampling", without: {}, fields: { sampling: { temperature: 0.25 } } },
+  { option: "thinking", without: {}, fields: { thinking: { effort: "high" } } }
 ]
+
+/** The bytes of a picture, and their base64. */
+export const picture = { bytes: Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10]), base64: "iVBORw0KGgo=" }

@@ -97,7 +97,7 @@ export const driverChecks = (who: string, patience: number) => {
 
   /** `request`: what the vendor received. `inOrder` stand there one after the other, `anywhere` wherever they are. */
   const expectSent = (request: unknown, inOrder: ReadonlyArray<Sent>, anywhere: ReadonlyArray<Sent> = []): void => {
-    const received = JSON.stringify(request) ?? ""
+    const received = JSON.stringify(request, bytesAsText) ?? ""
     for (const [what, text] of [...anywhere, ...inOrder])
       if (!received.includes(text)) fault(`did not send ${what} (${shown(text)})`, "send the whole request, unchanged")
     let last = -1
@@ -152,6 +152,10 @@ export const driverChecks = (who: string, patience: number) => {
     within
   }
 }
+
+/** A driver without a wire sends bytes as they are. */
+const bytesAsText = (_name: string, value: unknown): unknown =>
+  value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value
 
 const isModelError = (error: unknown): error is ModelError =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "ModelError"

@@ -65,6 +65,9 @@ const readParts = (response: globalThis.Response): Stream.Stream<Part, AiError.A
   )
 }
 
+const inBase64 = (_name: string, value: unknown): unknown =>
+  value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value
+
 const modelAt = (url: string, model: string, key: Redacted.Redacted<string> | null) =>
   LanguageModel.make({
     generateText: () => Effect.die("not streamed"),
@@ -74,7 +77,7 @@ const modelAt = (url: string, model: string, key: Redacted.Redacted<string> | nu
         description: Tool.getDescription(tool),
         parameters: Tool.getJsonSchema(tool)
       }))
-      const body = JSON.stringify({ model, prompt: prompt.content, tools: offered, toolChoice })
+      const body = JSON.stringify({ model, prompt: prompt.content, tools: offered, toolChoice }, inBase64)
       const headers = key === null ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
       return Stream.unwrap(
         Effect.tryPromise({
@@ -150,6 +153,8 @@ const callsFor = (said: Said, says: ReadonlyArray<Said>): ReadonlyArray<Part> =>
   return [{ type: "tool-call", id, name, params: JSON.parse(written.join("") || "{}") }]
 }
 
+const noSuchSetting = "effect/ai has no such setting; a host gives it as `configuration`"
+
 export const effectAi: Vendor = {
   name: "a model of effect/ai",
   provider: ({ server, apiKey: ofTheHost }) =>
@@ -163,6 +168,6 @@ export const effectAi: Vendor = {
   render,
   refuse,
   needsBack: "c2ln",
-  cannot: { maxOutputTokens: "effect/ai has no such setting; a host gives it as `configuration`" },
+  cannot: { maxOutputTokens: noSuchSetting, sampling: noSuchSetting, thinking: noSuchSetting },
   history: (body) => list(record(body).prompt)
 }
