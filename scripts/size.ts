@@ -19,7 +19,7 @@ const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: n
   "@colloquy/core/schedules": { own: 12_000 },
   "@colloquy/core/webhooks": { own: 12_000 },
   "@colloquy/core/evals": { own: 58_400 },
-  "@colloquy/http": { whole: 203_000 },
+  "@colloquy/http": { whole: 203_200 },
   "@colloquy/http/client": { whole: 45_000 },
   "the client of @colloquy/http": { whole: 45_000 }
 }

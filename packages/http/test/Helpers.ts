@@ -5,10 +5,16 @@ import { tool as hostedTool } from "@colloquy/core/promises"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { MessageResponse } from "../src/wire/Records.ts"
+import { StreamEvent } from "../src/wire/StreamEvents.ts"
 import { allEvents, keys, open, type Service, tool } from "./Service.ts"
 
 const usage = (inputTokens: number, outputTokens: number, costUsd: number) =>
   uses({ inputTokens, outputTokens, costUsd })
+
+/** Nothing goes out that is not described. */
+const strictly = (schema: Schema.Decoder<unknown>) => Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })
 
 const assistant = async (service: Service, body: object): Promise<string> =>
   (await service.call("POST", "/assistants", body)).body.assistant_id
@@ -39,6 +45,7 @@ export const helperStories = (stores: () => Layer.Layer<InMemory.Stores>): void 
       ["poet"]
     )
     assert.strictEqual(service.model.requests[1]?.system, "You rhyme.")
+    strictly(MessageResponse)(first)
     const [child, ...none] = first.helper_runs
     assert.deepInclude(child, { tool_call_id: "c1", name: "poet", assistant_id: poet, status: "COMPLETED" })
     assert.deepStrictEqual(none, [])
@@ -235,6 +242,7 @@ export const helperStories = (stores: () => Layer.Layer<InMemory.Stores>): void 
     const cancelled = await service.call("POST", `/threads/${thread_id}/runs/${run_id}/cancel`)
     assert.strictEqual(cancelled.body.status, "CANCELLED")
     const all = await events
+    all.forEach(({ data }) => strictly(StreamEvent)(data))
     const started = all.find(({ data }) => data.type === "helper_started")?.data
     assert.deepInclude(started, { name: "slow", tool_call_id: "c", run_id })
     const child = (await service.call("GET", `/threads/${started.helper_thread_id}/runs/${started.helper_run_id}`)).body
@@ -266,6 +274,10 @@ export const helperStories = (stores: () => Layer.Layer<InMemory.Stores>): void 
     const asked = await send("What does it cost?")
     assert.deepInclude(asked, { status: "REQUIRES_ACTION", assistant_id: sales, assistant_version: 1 })
     assert.strictEqual(await acting(), sales)
+    const events = await allEvents(await service.fetch("GET", `${thread}/runs/${asked.run_id}/events`))
+    events.forEach(({ data }) => strictly(StreamEvent)(data))
+    const handed = events.find(({ data }) => data.type === "handed_over")?.data
+    assert.deepInclude(handed, { name: "hand_off_to_sales", reason: "A price", tool_call_id: "h1" })
     const outputs = { tool_outputs: [{ tool_call_id: "p1", output: "3" }] }
     const path = `${thread}/runs/${asked.run_id}/submit-tool-outputs`
     const told = (await service.call("POST", path, outputs)).body

@@ -165,7 +165,9 @@ describe("an event of a host's part with a type of the API", () => {
       const events = await streamed(service)
       const kernels = ["user_message", "run_started", "content_streaming", "run_ended"]
       assert.deepStrictEqual(
-        events.map(({ data }) => String(data.type)).filter((type) => !/^(?:memory|output|media|stt|tts)_/u.test(type)),
+        events
+          .map(({ data }) => String(data.type))
+          .filter((type) => !/^(?:handed|helper|media|memory|output|stt|tts)_/u.test(type)),
         kernels
       )
       assert.include(service.logged.join("\n"), `The wing of the part "${name}" could not show its event "run_ended"`)

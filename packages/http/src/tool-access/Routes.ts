@@ -5,6 +5,7 @@
 import type { Principal, StoreUnavailable } from "@colloquy/core"
 import { makeAuthentication } from "@colloquy/core/adapters"
 import {
+  accessRequired,
   KeptAccess,
   type ServerAccess,
   ToolAccess,
@@ -214,6 +215,8 @@ const required = (server: string) => ({
   begin: `POST /tool-servers/${encodeURIComponent(server)}/authorization`
 })
 
+const accessMissing = { server: Schema.String, begin: Schema.String }
+
 /** The wing of servers at which owners have accounts. A reply tells in `tool_access_required` where access was missing. */
 export const toolAccess: Wing = {
   part: toolAccessPartName,
@@ -222,6 +225,10 @@ export const toolAccess: Wing = {
       onNone: () => ({}),
       onSome: ({ required: servers }) => ({ added: { tool_access_required: servers.map(required) } })
     }),
+  schemas: {
+    fields: { tool_access_required: Schema.Array(Schema.Struct(accessMissing)) },
+    events: { [accessRequired]: accessMissing }
+  },
   event: ({ data, type }) => {
     const server = typeof data === "object" && data !== null && "server" in data ? data.server : null
     return { type, ...required(typeof server === "string" ? server : "") }

@@ -171,7 +171,7 @@ const endpointNames = ({ reflect }: NonNullable<Brought["endpoints"]> = {}): obj
 
 const eventsOfApi: ReadonlySet<string> = new Set(StreamEvent.members.map(({ fields }) => fields.type.literal))
 /** Events of the API that parts tell; all others are told by the kernel alone. */
-const isOfPart = /^(?:memory|output|media|stt|tts)_/u
+const isOfPart = /^(?:handed|helper|media|memory|output|stt|tts)_/u
 
 /** The fields of replies and of stored messages; the event that ends a run has two more. */
 const fieldsOfReplies: object = { ...MessageResponse.fields, ...StoredMessage.fields, type: 0, sequence: 0 }

@@ -196,6 +196,23 @@ export const citationFields = {
   citations_dropped: Schema.optionalKey(Schema.Int)
 }
 
+export const helperFields = {
+  /** The runs of other assistants that the answer rests on. Absent: none. */
+  helper_runs: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        tool_call_id: Schema.String,
+        name: Schema.String,
+        assistant_id: Schema.String,
+        thread_id: Schema.String,
+        run_id: Schema.String,
+        /** Null: it has not ended. */
+        status: Schema.NullOr(RunStatus)
+      })
+    )
+  )
+}
+
 /** Why an answer ended; null: it failed, was cancelled, or is no answer. */
 export const StopReason = Schema.NullOr(Schema.Literals(["stop", "length", "filtered", "steps", "tools"]))
 
@@ -231,6 +248,7 @@ export const StoredMessage = Schema.Struct({
   memory_operation_id: text,
   retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
   ...citationFields,
+  ...helperFields,
   ...output,
   /** The recording of a spoken question, or of an answer that was read aloud. */
   voice_records: Schema.NullOr(VoiceRecords),
@@ -315,6 +333,7 @@ const reply = {
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
   ...citationFields,
+  ...helperFields,
   ...output,
   /** `sources`: the pages that the answer rests on. */
   metadata_: object,

@@ -3,7 +3,15 @@
  * writes each delta as text, `Sse.ts`); a test decodes everything that it writes with them.
  */
 import * as Schema from "effect/Schema"
-import { citationFields, ContextUsage, GeneratedMedia, IgnoredOptions, RetrievedMemory, StopReason } from "./Records.ts"
+import {
+  citationFields,
+  ContextUsage,
+  GeneratedMedia,
+  helperFields,
+  IgnoredOptions,
+  RetrievedMemory,
+  StopReason
+} from "./Records.ts"
 import { OpenToolCall, Question, ToolCall } from "./Tools.ts"
 
 const sequence = { sequence: Schema.Int }
@@ -59,6 +67,8 @@ export const StreamEvent = Schema.Union([
     stop_reason: Schema.Literal("tools"),
     ...tokens
   }),
+  event("helper_started", { tool_call_id: text, name: text, helper_thread_id: text, helper_run_id: text }),
+  event("handed_over", { tool_call_id: text, name: text, reason: text }),
   event("media_generated", { media: GeneratedMedia }),
   event("stt_stream_start", {}),
   delta("stt_text_delta", { delta: text }),
@@ -82,6 +92,7 @@ export const StreamEvent = Schema.Union([
     retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
     retrieved_files: Schema.NullOr(Schema.Array(text)),
     ...citationFields,
+    ...helperFields,
     metadata_: Schema.optionalKey(Schema.JsonObject),
     context_usage: Schema.NullOr(ContextUsage),
     /** After regenerate and edit in place: the thread that has the conversation as it was. */
