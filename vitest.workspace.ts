@@ -29,6 +29,7 @@ const integration = {
 const measuring = [
   "packages/core/test/retrieval/Growth.integration.test.ts",
   "packages/adapters/test/blobs/Memory.integration.test.ts",
+  "packages/adapters/test/files/Preparing.integration.test.ts",
   "packages/adapters/test/providers/WorstEvents.integration.test.ts",
   "packages/adapters/test/postgres/{ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
   "packages/http/test/{Fair*,Followers,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
