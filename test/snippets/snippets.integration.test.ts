@@ -22,7 +22,7 @@ import { bareEnvironment } from "../environment.ts"
 const programs = snippets.filter(({ language }) => ["ts", "tsx", "js"].includes(language))
 
 /** Citus is no package of Debian, so what is said to it cannot be run here. */
-const isForCitus = ({ code }: Snippet) => code.includes("create_distributed_table")
+const isForCitus = ({ code }: Snippet) => /create_distributed_table|pg_dist_/u.test(code)
 
 const snippetFrame = (snippet: Snippet): Frame | undefined =>
   frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))

@@ -7,7 +7,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { Pglite } from "@colloquy/adapters/pglite"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { longestStretch } from "../../../test/LongestStretch.ts"
+import { longestStretch, onThisMachine } from "../../../test/LongestStretch.ts"
 import { openai } from "../src/openai/index.ts"
 import { openWithDocuments } from "./DocumentService.ts"
 import { openEvals } from "./EvalStories.ts"
@@ -15,7 +15,7 @@ import { farClient } from "./FarClient.ts"
 import { keys, openRemembering, type Service } from "./Service.ts"
 import { listen } from "./Sockets.ts"
 
-const most = 50
+const most = onThisMachine(50)
 const runs = 12
 
 interface Case {
