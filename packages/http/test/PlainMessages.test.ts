@@ -55,6 +55,14 @@ describe("plain messages of lists", () => {
 })
 
 /** Fields that a message without them leaves out. */
-const onlyOfSome = new Set(["citations", "citations_dropped", "imported", "output", "output_method", "retrieved"])
+const onlyOfSome = new Set([
+  "citations",
+  "citations_dropped",
+  "helper_runs",
+  "imported",
+  "output",
+  "output_method",
+  "retrieved"
+])
 
 const anId = "0199a5a0-0000-7000-8000-000000000000"
