@@ -1,15 +1,13 @@
+import { usedByThread } from "./processorTime.ts"
+
 /**
  * The longest time that this thread works on one thing while everything else waits, in milliseconds of its CPU: what else uses the machine does not
  * count.
  */
 export const longestStretch = () => {
-  const used = () => {
-    const { system, user } = process.threadCpuUsage()
-    return (system + user) / 1000
-  }
-  let [last, longest] = [used(), 0]
+  let [last, longest] = [usedByThread(), 0]
   const look = () => {
-    const now = used()
+    const now = usedByThread()
     longest = Math.max(longest, now - last)
     last = now
   }
@@ -28,10 +26,9 @@ const usualForMemory = 15
 const newMemory = 40 * 1024 * 1024
 
 const priceOfMemory = (): number => {
-  const before = process.threadCpuUsage()
+  const before = usedByThread()
   Buffer.allocUnsafeSlow(newMemory).fill(1)
-  const { system, user } = process.threadCpuUsage(before)
-  return (system + user) / 1000
+  return usedByThread() - before
 }
 
 /** A limit in milliseconds, with what this machine takes for 40 MB of new memory beyond the usual. */

@@ -11,6 +11,7 @@ import * as Redacted from "effect/Redacted"
 import { readdirSync, readFileSync } from "node:fs"
 import pg from "pg"
 import { ticksIn } from "../DatabaseCpu.ts"
+import { median } from "../Load.ts"
 import { kernelOn, question, type Times } from "./Kernel.ts"
 
 const url = process.env["TEST_CITUS_URL"] ?? ""
@@ -40,9 +41,6 @@ const serverCpu = (folder: string): number => {
   const ticks = ticksIn(own) + Number(ended[13]) + Number(ended[14])
   return children.reduce((sum, text) => sum + ticksIn(text), ticks) * 10
 }
-
-const middle = (numbers: ReadonlyArray<number>): number =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 
 const client = new pg.Client({ connectionString: url })
 await client.connect()
@@ -88,7 +86,7 @@ const measure = async (concurrency: number, length: number): Promise<void> => {
   const passed = (performance.now() - start) / 1000
   const cpu = folders.map((folder, index) => (serverCpu(folder) - (before[index] ?? 0)) / walls.length)
   console.log(
-    `${concurrency} at a time: ${(walls.length / passed).toFixed(0)} turns/s, median ${middle(walls).toFixed(1)} ms (begin ${middle(times.begin).toFixed(1)}, settle ${middle(times.settle).toFixed(1)}); CPU a turn of ${cpu.map((each) => each.toFixed(2)).join(", ")} ms`
+    `${concurrency} at a time: ${(walls.length / passed).toFixed(0)} turns/s, median ${median(walls).toFixed(1)} ms (begin ${median(times.begin).toFixed(1)}, settle ${median(times.settle).toFixed(1)}); CPU a turn of ${cpu.map((each) => each.toFixed(2)).join(", ")} ms`
   )
 }
 

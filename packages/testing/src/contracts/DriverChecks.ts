@@ -153,8 +153,8 @@ export const driverChecks = (who: string, patience: number) => {
   }
 }
 
-/** A driver without a wire sends bytes as they are. */
-const bytesAsText = (_name: string, value: unknown): unknown =>
+/** For `JSON.stringify`: bytes as base64. A driver without a wire sends them as they are. */
+export const bytesAsText = (_name: string, value: unknown): unknown =>
   value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value
 
 const isModelError = (error: unknown): error is ModelError =>

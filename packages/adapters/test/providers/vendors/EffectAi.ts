@@ -14,6 +14,7 @@ import * as Stream from "effect/Stream"
 import * as EffectAi from "../../../src/providers/EffectAi.ts"
 import { list, parseJson, record } from "../../../src/protocols/Wire.ts"
 import type { Said } from "@colloquy/testing/contracts"
+import { bytesAsText } from "../../../../testing/src/contracts/DriverChecks.ts"
 import type { Vendor } from "../Vendor.ts"
 import { refuse } from "./OpenAiChat.ts"
 
@@ -65,9 +66,6 @@ const readParts = (response: globalThis.Response): Stream.Stream<Part, AiError.A
   )
 }
 
-const inBase64 = (_name: string, value: unknown): unknown =>
-  value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value
-
 const modelAt = (url: string, model: string, key: Redacted.Redacted<string> | null) =>
   LanguageModel.make({
     generateText: () => Effect.die("not streamed"),
@@ -77,7 +75,7 @@ const modelAt = (url: string, model: string, key: Redacted.Redacted<string> | nu
         description: Tool.getDescription(tool),
         parameters: Tool.getJsonSchema(tool)
       }))
-      const body = JSON.stringify({ model, prompt: prompt.content, tools: offered, toolChoice }, inBase64)
+      const body = JSON.stringify({ model, prompt: prompt.content, tools: offered, toolChoice }, bytesAsText)
       const headers = key === null ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
       return Stream.unwrap(
         Effect.tryPromise({
