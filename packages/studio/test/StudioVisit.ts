@@ -16,7 +16,7 @@ export interface Visit {
 const patience = 90_000
 
 /** `TEST_SLOWDOWN=5` makes the scripts of every page five times slower, which finds tests that look too early. */
-export const slowdown = Number(process.env["TEST_SLOWDOWN"] ?? 1)
+const slowdown = Number(process.env["TEST_SLOWDOWN"] ?? 1)
 
 export const visit = async (browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visit> => {
   const context = await browser.newContext(options)
@@ -52,6 +52,22 @@ export const soon = async (page: Page, check: () => Promise<void>): Promise<void
       await page.evaluate(pause).catch(() => page.waitForLoadState("domcontentloaded"))
     }
   }
+}
+
+/**
+ * The milliseconds of CPU that the page's own thread needs for `act`, without a slowdown that is on. Time on the clock also grows with
+ * what other processes do meanwhile.
+ */
+export const pageWork = async (page: Page, act: () => Promise<unknown>): Promise<number> => {
+  const session = await page.context().newCDPSession(page)
+  await session.send("Performance.enable", { timeDomain: "threadTicks" })
+  const taken = async () =>
+    (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration")?.value ?? NaN
+  const before = await taken()
+  await act()
+  const after = await taken()
+  await session.detach()
+  return ((after - before) * 1000) / slowdown
 }
 
 interface NewAssistant {

@@ -145,27 +145,37 @@ export const StepList = ({ bars, chosen, onChoose }: StepListProps): View => {
     const [inner, outer] = [item.getBoundingClientRect(), frame.getBoundingClientRect()]
     frame.scrollTop += Math.min(0, inner.top - outer.top) + Math.max(0, inner.bottom - outer.bottom)
   }, [chosen])
-  return html`<ol class="steps" aria-label="Steps of the turn" ref=${list} onKeyDown=${move}>
+  const press = ({ target }: Event) => {
+    const button = target instanceof Element ? target.closest<HTMLElement>("[data-step]") : null
+    if (button === null) return
+    const number = Number(button.dataset["step"])
+    onChoose(number === chosen ? null : number)
+  }
+  return html`<ol class="steps" aria-label="Steps of the turn" ref=${list} onKeyDown=${move} onClick=${press}>
     ${bars.map(
       (bar, number) =>
-        html`<${Step} key=${number} bar=${bar} isChosen=${number === chosen} isStop=${number === (chosen ?? 0)} onChoose=${() => onChoose(number === chosen ? null : number)} />`
+        html`<${Step} key=${number} bar=${bar} number=${number} isChosen=${number === chosen} isStop=${number === (chosen ?? 0)} />`
     )}
   </ol>`
 }
 
 interface StepProps {
   readonly bar: Bar
+  readonly number: number
   readonly isChosen: boolean
   /** Whether the key Tab stops here. */
   readonly isStop: boolean
-  readonly onChoose: () => void
 }
 
-const Step = ({ bar, isChosen, isStop, onChoose }: StepProps): View => {
+/** Drawn again only where something of it has changed, because each key changes two of hundreds. */
+const Step = ({ bar, isChosen, isStop, number }: StepProps): View =>
+  useMemo(() => drawStep({ bar, isChosen, isStop, number }), [bar, isChosen, isStop, number])
+
+const drawStep = ({ bar, isChosen, isStop, number }: StepProps): View => {
   const { left, length, step, width } = bar
   const facts = [tokensText(step), step.cost_usd === null ? null : money(step.cost_usd)].filter(Boolean)
   return html`<li>
-    <button type="button" class="step step-${step.kind}" aria-pressed=${isChosen} tabindex=${isStop ? 0 : -1} onClick=${onChoose}>
+    <button type="button" class="step step-${step.kind}" data-step=${number} aria-pressed=${isChosen} tabindex=${isStop ? 0 : -1}>
       <span class="name"><b>${stepWords[step.kind]}</b>${step.name !== null && html` <span class="detail">${step.name}</span>`}</span>
       <span class="time">${length === null ? (bar.start === null ? "time not known" : "under way") : duration(length)}</span>
       ${bar.start !== null && html`<span class="track"><span style=${{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.8)}%` }}></span></span>`}
