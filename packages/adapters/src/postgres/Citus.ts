@@ -12,7 +12,7 @@ import { functionsOfNodes, textOnCitus, toldSetting } from "./schema/CitusFuncti
 import { functionName } from "./schema/FunctionNames.ts"
 
 /** Tables that stay on the coordinator, because their rows are found before an owner is known, or belong to no owner. */
-const localTables = ["keys", "realtime_tickets", "rate_limits", "migrations", "function_versions"]
+const localTables = ["keys", "realtime_tickets", "rate_limits", "migrations", "function_versions", "owner_moves"]
 
 /** The table by which all others are placed: each has the rows of an owner on the same node as this table. */
 const firstTable = "assistants"

@@ -5,7 +5,7 @@
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
-import { RateLimiter, type StoreUnavailable } from "@colloquy/core"
+import { type OwnerId, RateLimiter, type StoreUnavailable } from "@colloquy/core"
 import * as Ports from "@colloquy/core/adapters"
 import {
   BlobStore,
@@ -22,7 +22,7 @@ import {
   WebhookStore
 } from "@colloquy/core/wings"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -37,6 +37,8 @@ import { type Database, databaseOfClient, databaseOver } from "./Database.ts"
 import { KnownHistories } from "./KnownHistories.ts"
 import { checkSchema, distribute as distributeSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelName, checkSchemaName } from "./Names.ts"
+import * as OwnerMove from "./OwnerMove.ts"
+import type { OwnerNotMoved } from "./OwnerMove.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { auditStore } from "./PostgresAuditStore.ts"
 import { followUpStore } from "./PostgresFollowUpStore.ts"
@@ -73,6 +75,7 @@ export type { Stores }
 export { HostPool, joinTransaction, layerClientOfPool } from "./PoolClient.ts"
 export type { Pool, PoolConnection } from "./PoolTypes.ts"
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
+export { OwnerNotMoved } from "./OwnerMove.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
 
 /** The schema of the tables, and whether the stores migrate it and listen for notifications. */
@@ -236,6 +239,56 @@ export const distribute = (options: PostgresOptions): Effect.Effect<void, Schema
       migrationClient(options)
     )
   )
+
+/** A move of an owner, see `moveOwner`. */
+export interface MoveOptions<E, R> {
+  readonly owner: OwnerId
+  readonly from: PostgresOptions
+  readonly to: PostgresOptions
+  /** Runs when the other database has everything: tell all processes to send the requests of this owner there. */
+  readonly arrived: Effect.Effect<void, E, R>
+  /** How long the owner's running work may take to end; the owner stays if it takes longer. Default one minute. */
+  readonly patience?: Duration.Input
+}
+
+/**
+ * Moves everything of an owner to another database, while kernels work on both. From its beginning on new runs of this owner are refused as
+ * `StoreUnavailable`, and from the end of its running work on all its writes, until `arrived` has ended. A move that was cut off is repeated.
+ * `removeMoved` deletes the old rows. See docs/scale.md.
+ */
+export const moveOwner = <E, R>({
+  arrived,
+  from,
+  owner,
+  patience = "1 minute",
+  to
+}: MoveOptions<E, R>): Effect.Effect<void, OwnerNotMoved | SchemaRefused | StoreUnavailable | E, R> =>
+  Effect.scoped(
+    Effect.flatMap(Effect.all({ from: openSide(from), to: openSide(to) }), (sides) =>
+      OwnerMove.moveOwner({ ownerId: owner, ...sides, arrived, patience: Duration.fromInputUnsafe(patience) })
+    )
+  )
+
+/**
+ * Deletes the rows of owners who have moved to another database more than `age` ago. Default five minutes: requests that began before the move
+ * may still look for them.
+ */
+export const removeMoved = (
+  options: PostgresOptions & { readonly age?: Duration.Input }
+): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
+  Effect.scoped(
+    Effect.flatMap(openSide(options), (side) =>
+      OwnerMove.removeMoved(side, Duration.fromInputUnsafe(options.age ?? "5 minutes"))
+    )
+  )
+
+const openSide = (
+  options: PostgresOptions
+): Effect.Effect<OwnerMove.MoveSide, SchemaRefused | StoreUnavailable, Scope.Scope> =>
+  Effect.flatMap(Layer.build(migrationClient(options)), (context) => {
+    const client = Context.get(context, PgClient.PgClient)
+    return Effect.as(prepareSchema(client, options), { client, schema: schemaName(options) })
+  })
 
 /**
  * A random key that is created once and stored in the schema, so that all processes of a service sign links with the same key. A host that

@@ -8,6 +8,7 @@ import { StoreUnavailable } from "@colloquy/core"
 import { ContentRefused } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import { SqlError } from "effect/sql/SqlError"
+import { movingState } from "./schema/OwnerMoves.ts"
 import { erasingState } from "./schema/Owners.ts"
 
 /** Translates the failures of a statement or a transaction; `operation` names the port's method in the error. */
@@ -17,8 +18,9 @@ export const guard =
     Effect.catch(self, (error): Effect.Effect<never, E | StoreUnavailable> => {
       if (!(error instanceof SqlError)) return Effect.fail(error)
       const cause = withoutDetail(error)
-      if (isUnavailable(error)) return Effect.fail(new StoreUnavailable({ operation, cause }))
       const code = readSqlState(error.reason.cause)
+      if (code === movingState) return Effect.fail(new StoreUnavailable({ operation, isMoving: true }))
+      if (isUnavailable(error)) return Effect.fail(new StoreUnavailable({ operation, cause }))
       if (code === erasingState) return Effect.fail(new StoreUnavailable({ operation, isErasing: true }))
       return Effect.die(contentStates.test(code) ? new ContentRefused({ operation, code }) : cause)
     })

@@ -6,6 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { isTagged } from "effect/Predicate"
 import type { StoreUnavailable } from "./StoreUnavailable.ts"
 
 const longestPause = 1000
@@ -25,9 +26,6 @@ export const repeatWhileUnavailable = <A, E, R>(
     return attempt(0)
   })
 
+/** The store did not answer. A refusal is not repeated: nothing of it took effect. */
 const isUnavailable = (error: unknown): error is StoreUnavailable =>
-  typeof error === "object" &&
-  error !== null &&
-  "_tag" in error &&
-  error._tag === "StoreUnavailable" &&
-  !("isErasing" in error && error.isErasing === true)
+  isTagged(error, "StoreUnavailable") && !("isErasing" in error || "isMoving" in error)
