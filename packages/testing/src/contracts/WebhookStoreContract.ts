@@ -138,8 +138,8 @@ export const webhookStoreContract = (test: Sentence<Needed>): void => {
     const readAll = Effect.fnUntraced(function* (from: number) {
       const found: Array<{ readonly ownerId: string; readonly mark: number }> = []
       for (let after = from; ;) {
-        const page = yield* store.owners(after, 2)
-        assert.isAtMost(page.length, 2)
+        const page = yield* store.owners(after, 3)
+        assert.isAtMost(page.length, 3)
         found.push(...page)
         const last = page.at(-1)
         if (last === undefined) return found
