@@ -191,22 +191,20 @@ export class FollowUps extends Context.Service<
         register: (worker) =>
           Effect.acquireRelease(
             Effect.suspend(() => {
-              if (workers.has(worker.kind)) {
+              const { kind } = worker
+              if (workers.has(kind))
                 return Effect.die(
-                  new Error(`Two workers are registered for follow-ups of the kind "${worker.kind}". Register one.`)
+                  new Error(`Two workers are registered for follow-ups of the kind "${kind}". Register one.`)
                 )
-              }
-              workers.set(worker.kind, worker)
-              return Effect.sync(wake)
+              workers.set(kind, worker)
+              wake()
+              return Effect.void
             }),
             () =>
               Effect.suspend(() => {
                 workers.delete(worker.kind)
-                return Fiber.interruptAll(
-                  [...running.values()].flatMap(({ claim, fiber }) =>
-                    claim.followUp.kind === worker.kind ? (fiber ?? []) : []
-                  )
-                )
+                const own = [...running.values()].filter(({ claim }) => claim.followUp.kind === worker.kind)
+                return Fiber.interruptAll(own.flatMap(({ fiber }) => fiber ?? []))
               })
           ),
         add: (followUps) =>
@@ -330,6 +328,6 @@ const pauseAfter = (
 ): Duration.Duration | null => {
   if (!failure.isRetryable || (failure.isOutage !== true && attempts >= settings.attempts)) return null
   const growing = Duration.toMillis(settings.firstPause) * 2 ** Math.min(attempts - 1, 20)
-  const pause = Math.max(failure.pauseMillis ?? 0, Math.min(growing, Duration.toMillis(settings.longestPause)))
-  return Duration.millis(Math.min(pause, longestDelay))
+  const usual = Math.min(growing, Duration.toMillis(settings.longestPause))
+  return Duration.millis(Math.min(Math.max(failure.pauseMillis ?? 0, usual), longestDelay))
 }
