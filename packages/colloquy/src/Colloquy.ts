@@ -15,7 +15,7 @@ import {
   Quotas,
   TurnSettings
 } from "@colloquy/core"
-import { type DeepPartial, type ProvidersOptions, withDefaults } from "@colloquy/core/adapters"
+import { type DeepPartial, type ProvidersOptions, readSettings, type SettingRules } from "@colloquy/core/adapters"
 import { Inspections } from "@colloquy/core/inspection"
 import { Outputs } from "@colloquy/core/outputs"
 import {
@@ -69,6 +69,12 @@ export interface ColloquyOptions<Rooms extends ReadonlyArray<AnyRoom> = readonly
 export type Colloquy<Rooms extends ReadonlyArray<AnyRoom> = readonly []> = OpenKernel<Kernel.Kernel, Joined<Rooms>> &
   WithHandler
 
+const turnRules: SettingRules<TurnSettings> = {
+  positive: ["lease", "sweep", "poll", "hostedConcurrency", "assumedContextLimit"],
+  words: { busy: ["enqueue", "reject", "interrupt"] },
+  orNull: { approvalTimeout: "1 day" }
+}
+
 /** Everything but the providers. */
 export const makeKernel = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
   options: Omit<ColloquyOptions<Rooms>, "model">,
@@ -80,7 +86,7 @@ export const makeKernel = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
     embedding === undefined
       ? Layer.empty
       : Layer.succeed(DefaultEmbedding, readEmbedding(embedding, options.providers)),
-    Layer.succeed(TurnSettings, withDefaults(defaultTurnSettings, options.settings)),
+    Layer.effect(TurnSettings, readSettings("turns", defaultTurnSettings, options.settings, turnRules)),
     portsLayer(options.ports ?? {}),
     ...(options.layers ?? [])
   )

@@ -24,7 +24,7 @@ export {
 } from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
 export { pullStream } from "./primitives/PullStream.ts"
-export { type DeepPartial, withDefaults } from "./primitives/Settings.ts"
+export { type DeepPartial, readSettings, type SettingRules, SettingsUnusable } from "./primitives/Settings.ts"
 export type { WingLayers } from "./primitives/WingLayer.ts"
 export { runYielding } from "./primitives/RunYielding.ts"
 export { runSteps, type Steps } from "./primitives/Steps.ts"

@@ -66,7 +66,7 @@ finds("readiness", [
   ["that is never ready", each("Ready", () => {}), "told ResponseStarted before Ready"],
   [
     "that tells its events later than its audio",
-    telling((event, tell) => later(() => tell(event), 3)),
+    telling((event, tell) => later(() => tell(event), 20)),
     "told Audio before Ready"
   ],
   [
@@ -98,6 +98,11 @@ finds("readiness", [
 ])
 
 finds("answers", [
+  [
+    "that names another rate than that of its audio",
+    preparing((prepared) => ({ ...prepared, outputFormat: { ...prepared.outputFormat, sampleRate: 16_000 } })),
+    'has the `outputFormat` {"encoding":"pcm_s16le","sampleRate":16000,"channels":1}'
+  ],
   [
     "whose usage is always 0",
     each("Used", (_, tell) => tell({ _tag: "Used", usage: noUsage })),

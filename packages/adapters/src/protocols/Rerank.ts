@@ -69,7 +69,12 @@ const readOrder = (written: unknown, count: number): Reranked["order"] | null =>
     return isIndex && score !== undefined ? [{ index, score }] : []
   })
   const isWhole = order.length === entries.length && new Set(order.map(({ index }) => index)).size === order.length
-  return isWhole && (order.length > 0 || count === 0) ? order.toSorted((a, b) => b.score - a.score) : null
+  if (!isWhole || (order.length === 0 && count > 0)) return null
+  // Some local servers tell logits, which are no scores from 0 to 1. Their order is the same.
+  const isScale = order.every(({ score }) => score >= 0 && score <= 1)
+  return order
+    .toSorted((a, b) => b.score - a.score)
+    .map(({ index, score }) => ({ index, score: isScale ? score : null }))
 }
 
 /** The usage is estimated if the vendor reports no tokens: Cohere charges for searches. */

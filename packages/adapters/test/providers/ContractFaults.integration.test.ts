@@ -8,7 +8,8 @@ import {
   type ChatRequest,
   type ContentPart,
   type EmbeddingDriver,
-  ModelError
+  ModelError,
+  noUsage
 } from "@colloquy/core/adapters"
 import type { RerankerPort } from "@colloquy/core/memory"
 import type { ChatVendor, EmbeddingVendor, RerankVendor } from "@colloquy/testing/contracts"
@@ -341,6 +342,31 @@ const embeddingFaults: ReadonlyArray<Fault<EmbeddingDriver>> = [
     'did not send a text ("Grüße, 世界 🌍").'
   ],
   [
+    "sends texts without their line breaks",
+    embedding(
+      (embed) => (request) => embed({ ...request, texts: request.texts.map((text) => text.replaceAll("\n", " ")) })
+    ),
+    "MUST send every text unchanged, in the order of the texts",
+    'did not send a text ("  A lighthouse\\nat \\"night\\"  ").'
+  ],
+  [
+    "sends texts without the spaces around them",
+    embedding((embed) => (request) => embed({ ...request, texts: request.texts.map((text) => text.trim()) })),
+    "MUST send every text unchanged, in the order of the texts",
+    'did not send a text ("  A lighthouse\\nat \\"night\\"  ").'
+  ],
+  [
+    "takes a missing number for 0",
+    embedding(
+      (embed) => (request) =>
+        Effect.catch(embed(request), () =>
+          Effect.succeed({ vectors: request.texts.map(() => new Float32Array(4)), usage: noUsage })
+        )
+    ),
+    "MUST fail, and not with a defect, on an answer with a number that is missing",
+    "answered on an answer with a number that is missing."
+  ],
+  [
     "ignores `dimensions`",
     embedding((embed) => (request) => embed({ ...request, dimensions: null })),
     "MUST tell the provider `dimensions`",
@@ -462,6 +488,26 @@ const rerankFaults: ReadonlyArray<Fault<RerankerPort>> = [
     ),
     "MUST give the texts best first, after one request for all texts, with what it used",
     "told `order` as [{"
+  ],
+  [
+    "gives scores of another scale",
+    reranking(
+      (rerank) => (request) =>
+        Effect.map(rerank(request), (reply) => ({
+          ...reply,
+          order: reply.order.map(({ index }) => ({ index, score: 8.5 }))
+        }))
+    ),
+    "MUST keep the order of scores that are not from 0 to 1, and give none of them, or fail",
+    'gave the order [{"index":1,"score":8.5}'
+  ],
+  [
+    "turns the order of such scores around",
+    reranking(
+      (rerank) => (request) => Effect.map(rerank(request), (reply) => ({ ...reply, order: reply.order.toReversed() }))
+    ),
+    "MUST keep the order of scores that are not from 0 to 1, and give none of them, or fail",
+    "told `indexes` as [0,2,1]"
   ],
   [
     "puts text of the vendor into an error",

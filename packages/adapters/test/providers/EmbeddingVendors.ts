@@ -34,7 +34,7 @@ const indexed = (vectors: ReadonlyArray<unknown>) =>
   vectors.map((embedding, index) => ({ object: "embedding", index, embedding })).toReversed()
 
 const inBase64 = (vector: unknown): unknown =>
-  Array.isArray(vector) && typeof vector[0] === "number"
+  Array.isArray(vector) && vector.every((each) => typeof each === "number")
     ? base64(new Uint8Array(Float32Array.from(vector).buffer))
     : vector
 

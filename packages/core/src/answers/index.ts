@@ -28,5 +28,11 @@ export { OutcomeStore } from "./OutcomeStore.ts"
 export { Question, Questions } from "./Question.ts"
 
 /** The use cases, and the whole wing: `Answers.layer()` over `Kernel.layer`. It gives `Answers`. */
-export const Answers = Object.assign(UseCases, wingLayers(AnswerSettings, answersPart))
+export const Answers = Object.assign(
+  UseCases,
+  wingLayers(AnswerSettings, answersPart, {
+    positive: ["samples", "concurrency", "timeout"],
+    words: { withoutLogProbabilities: ["stated", "sampled"] }
+  })
+)
 export type Answers = UseCases

@@ -3,7 +3,7 @@ import * as Layer from "effect/Layer"
 import { wingLayers } from "../primitives/WingLayer.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
 import { Documents as UseCases } from "./Documents.ts"
-import { DocumentSettings } from "./DocumentSettings.ts"
+import { defaultDocumentSummaries, DocumentSettings } from "./DocumentSettings.ts"
 import { documentsLayer } from "./DocumentsLayer.ts"
 import { documentsPart } from "./DocumentsPart.ts"
 
@@ -79,5 +79,24 @@ const wing = Layer.provideMerge(documentsPart, documentsLayer).pipe(Layer.provid
  * The use cases, and the whole wing: `Documents.layer({ maxFileSize })` over `Kernel.layer`, the stores of documents and a reader of files. It
  * gives `Documents`, `DocumentLinks` and `Retrieval`.
  */
-export const Documents = Object.assign(UseCases, wingLayers(DocumentSettings, wing))
+export const Documents = Object.assign(
+  UseCases,
+  wingLayers(DocumentSettings, wing, {
+    positive: [
+      "maxFileSize",
+      "chunkTokens",
+      "mostChunks",
+      "embeddingBatch",
+      "rerankTimeout",
+      "orphanSweep",
+      "attempts"
+    ],
+    words: { excerpts: ["recall", "tool"] },
+    orNull: { summaries: defaultDocumentSummaries },
+    problems: ({ chunkOverlap, chunkTokens }) =>
+      chunkOverlap < chunkTokens
+        ? []
+        : [`\`chunkOverlap\` must be less than \`chunkTokens\`, which is ${chunkTokens}, and is ${chunkOverlap}.`]
+  })
+)
 export type Documents = UseCases

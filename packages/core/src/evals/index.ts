@@ -105,5 +105,11 @@ export { CasesUnreadable, readCases, type RecordedOutput, type TestCase } from "
 export { type CaseSummary, type ScorerSummary, summarize, type VariantSummary } from "./Summary.ts"
 
 /** The use cases, and the whole wing: `Evals.layer()` over `Kernel.layer`. It gives `Evals`. */
-export const Evals = Object.assign(UseCases, wingLayers(EvalSettings, layerEvals))
+export const Evals = Object.assign(
+  UseCases,
+  wingLayers(EvalSettings, layerEvals, {
+    positive: ["tries", "poll"],
+    unchecked: ["scoring", "online"]
+  })
+)
 export type Evals = UseCases

@@ -10,4 +10,4 @@ export { helpersPartName } from "./HelpersPart.ts"
 export type { HelperSettings } from "./HelperSettings.ts"
 
 /** Over `Kernel.layer`: `Helpers.layer()`. */
-export const Helpers = wingLayers(HelperSettings, Layer.effectDiscard(makeHelpersPart))
+export const Helpers = wingLayers(HelperSettings, Layer.effectDiscard(makeHelpersPart), { positive: ["timeout"] })

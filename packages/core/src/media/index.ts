@@ -14,7 +14,17 @@ export { videoPartName } from "./VideoPart.ts"
 export { defaultVideoSettings, type VideoSettings } from "./VideoSettings.ts"
 
 /** Pictures in turns: `Images.layer()` over the kernel and the stores of documents. */
-export const Images = wingLayers(MediaSettings, imagePart)
+export const Images = wingLayers(MediaSettings, imagePart, { positive: ["maxInputSize", "imageTimeout"] })
 
 /** Clips in turns. Vendors fetch sound and clips of an order by addresses, so `Videos.layer()` also needs `DocumentLinks.layer`. */
-export const Videos = wingLayers(VideoSettings, videoPart)
+export const Videos = wingLayers(VideoSettings, videoPart, {
+  positive: [
+    "pollLimit",
+    "firstPause",
+    "longestPause",
+    "downloadTime",
+    "downloadAttempts",
+    "referenceLifetime",
+    "maxSize"
+  ]
+})

@@ -64,4 +64,8 @@ const wing = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layer
 )
 
 /** Over `Kernel.layer`: `Memory.layer()`. It gives `Memories`. */
-export const Memory = wingLayers(MemorySettings, wing)
+export const Memory = wingLayers(MemorySettings, wing, {
+  positive: ["rerankTimeout", "timeout"],
+  orNull: { extraction: { provider: "openai", model: "gpt" } },
+  problems: ({ cut }) => (cut <= 1 ? [] : [`\`cut\` must be from 0 to 1, and is ${cut}.`])
+})

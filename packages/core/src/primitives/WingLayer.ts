@@ -3,24 +3,35 @@ import * as Config from "effect/Config"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type DeepPartial, withDefaults } from "./Settings.ts"
+import { type DeepPartial, readSettings, type SettingRules, type SettingsUnusable } from "./Settings.ts"
 
 /** The two ways to add a wing to a kernel. */
 export interface WingLayers<Settings, Out, Error, In> {
-  /** Settings that are not given have their defaults. */
-  readonly layer: (settings?: DeepPartial<Settings>) => Layer.Layer<Out, Error, In>
+  /** Settings that are not given have their defaults. Those that cannot work fail the layer, all together. */
+  readonly layer: {
+    (): Layer.Layer<Out, Error, In>
+    (settings: DeepPartial<Settings> | undefined): Layer.Layer<Out, Error | SettingsUnusable, In>
+  }
   /** The same with settings from `effect/Config`: `layerConfig({ batch: Config.Int("RETENTION_BATCH") })`. */
   readonly layerConfig: (
     settings: Config.Wrap<DeepPartial<Settings>>
-  ) => Layer.Layer<Out, Error | Config.ConfigError, In>
+  ) => Layer.Layer<Out, Error | SettingsUnusable | Config.ConfigError, In>
 }
 
-/** `wing` reads its settings from the reference while it is built. */
+/** `wing` reads its settings from the reference while it is built. The key of the reference names the wing: `@colloquy/core/memory/…`. */
 export const wingLayers = <Settings extends object, Out, Error, In>(
   reference: Context.Reference<Settings>,
-  wing: Layer.Layer<Out, Error, In>
+  wing: Layer.Layer<Out, Error, In>,
+  rules?: SettingRules<Settings>
 ): WingLayers<Settings, Out, Error, In> => {
-  const layer = (settings?: DeepPartial<Settings>) =>
-    Layer.provide(wing, Layer.succeed(reference, withDefaults(reference.defaultValue(), settings)))
+  const name = reference.key.split("/").at(-2) ?? reference.key
+  const over = (settings: Settings) => Layer.provide(wing, Layer.succeed(reference, settings))
+  function layer(): Layer.Layer<Out, Error, In>
+  function layer(settings: DeepPartial<Settings> | undefined): Layer.Layer<Out, Error | SettingsUnusable, In>
+  function layer(settings?: DeepPartial<Settings>) {
+    const defaults = reference.defaultValue()
+    if (settings === undefined) return over(defaults)
+    return Layer.unwrap(Effect.map(readSettings(name, defaults, settings, rules), over))
+  }
   return { layer, layerConfig: (settings) => Layer.unwrap(Effect.map(Config.unwrap(settings), layer)) }
 }

@@ -14,7 +14,7 @@ import type { OfferedTool } from "../turns/Leg.ts"
 import { checkTools, decideParts } from "../turns/PartDecisions.ts"
 import type { Place } from "../turns/Place.ts"
 import type { PlannedPart, RegisteredPart } from "../turns/RegisteredPart.ts"
-import type { FollowUpOrder } from "../runs/FollowUp.ts"
+import { type FollowUpOrder, readOrders } from "../runs/FollowUp.ts"
 import type { SessionExchange } from "../turns/TurnPart.ts"
 import type { ServiceSelection, SessionRequest } from "./Frames.ts"
 
@@ -32,7 +32,7 @@ export interface SessionExtras {
   /** Appended to the assistant's instructions. */
   readonly instructions: string | null
   /** The follow-ups of an exchange, stored with its messages. */
-  readonly followUps: (exchange: SessionExchange) => ReadonlyArray<FollowUpOrder>
+  readonly followUps: (exchange: SessionExchange) => Effect.Effect<ReadonlyArray<FollowUpOrder>>
 }
 
 export interface SessionFeatures {
@@ -104,7 +104,11 @@ export const makeSessionFeatures = ({ hostTools, parts }: FeatureSources): Sessi
         ...shares.flatMap(({ name, share }) => share.tools.map((tool) => ({ tool, part: name })))
       ],
       instructions: texts.length === 0 ? null : texts.join("\n\n"),
-      followUps: (exchange) => shares.flatMap(({ share }) => share.followUps?.(exchange) ?? [])
+      followUps: (exchange) =>
+        Effect.map(
+          Effect.forEach(shares, ({ name, share }) => readOrders(name, () => share.followUps?.(exchange) ?? [])),
+          (orders) => orders.flat()
+        )
     }
   })
 })

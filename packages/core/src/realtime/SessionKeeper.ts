@@ -75,7 +75,10 @@ export interface KeeperSetup {
   readonly assistant: AnsweringAssistant
   readonly source: Unsaved
   /** The follow-ups of an exchange that ends with these messages. */
-  readonly orderFollowUps: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
+  readonly orderFollowUps: (
+    exchangeId: RunId,
+    messageIds: ReadonlyArray<MessageId>
+  ) => Effect.Effect<ReadonlyArray<FollowUpOrder>>
   /** Stores what the client has set. */
   readonly storeSettings: (settings: SessionSettings) => Effect.Effect<void, StoreUnavailable, Principal>
   /** Called for each change of the settings after it was stored. */
@@ -116,7 +119,8 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
       if (entry.role === "user" || entryText(entry) === "") continue
       const exchange = unfinished
       unfinished = []
-      followUps = [...followUps, ...(yield* ordered(setup.orderFollowUps(yield* newId(RunId), exchange)))]
+      const orders = yield* setup.orderFollowUps(yield* newId(RunId), exchange)
+      followUps = [...followUps, ...(yield* ordered(orders))]
     }
   })
 

@@ -55,4 +55,16 @@ export {
 } from "./Tickets.ts"
 
 /** Over `Kernel.layer` and `RealtimeModels.layer`: `Realtime.layer({ session: "10 minutes" })`. It gives `RealtimeSessions` and `Tickets`. */
-export const Realtime = wingLayers(SessionLimits, layer)
+export const Realtime = wingLayers(SessionLimits, layer, {
+  positive: [
+    "firstFrame",
+    "waitingOfOwner",
+    "session",
+    "idle",
+    "inputBytes",
+    "opening",
+    "stuck",
+    "lease",
+    "vendorBuffer"
+  ]
+})

@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { SettingRules } from "../primitives/Settings.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUpStore } from "../runs/FollowUpStore.ts"
@@ -29,16 +30,17 @@ const kinds = [
   "followUps"
 ] as const
 
-/** Refuses at the start settings that would break a promise. */
-const checkSettings = (settings: RetentionSettings): Effect.Effect<void> => {
-  const tooShort = kinds.filter((kind) => {
-    const age = settings[kind]
-    return age !== null && Duration.isLessThan(Duration.fromInputUnsafe(age), leastAge)
-  })
-  if (tooShort.length > 0) {
-    return Effect.die(new RangeError(`Retention of ${tooShort.join(", ")} must be a day at least, or null.`))
-  }
-  return settings.batch >= 1 ? Effect.void : Effect.die(new RangeError("The batch of a retention must be 1 at least."))
+/** Settings that would break a promise are refused. */
+export const retentionRules: SettingRules<RetentionSettings> = {
+  positive: ["every", "batch"],
+  orNull: Object.fromEntries(kinds.map((kind) => [kind, leastAge])),
+  problems: (settings) =>
+    kinds.flatMap((kind) => {
+      const age = settings[kind]
+      return age === null || Duration.isGreaterThanOrEqualTo(Duration.fromInputUnsafe(age), leastAge)
+        ? []
+        : [`\`${kind}\` must be a day at least, or null.`]
+    })
 }
 
 /** Deletes everything that is old enough, and returns the numbers. */
@@ -46,7 +48,6 @@ export const pruneOnce: Effect.Effect<Pruned, StoreUnavailable, RetentionStore |
   "Retention.prune"
 )(function* () {
   const settings = yield* RetentionSettings
-  yield* checkSettings(settings)
   const store = yield* RetentionStore
   const followUps = yield* FollowUpStore
   const now = yield* Clock.currentTimeMillis
@@ -98,7 +99,6 @@ const isSomething = (pruned: Pruned): boolean => kinds.some((kind) => pruned[kin
 export const layerRetention: Layer.Layer<never, never, RetentionStore | FollowUpStore> = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* RetentionSettings
-    yield* checkSettings(settings)
     yield* pruneOnce.pipe(
       Effect.tap((pruned) => (isSomething(pruned) ? Effect.logInfo(describePruned(pruned)) : Effect.void)),
       Effect.catchCause((cause) =>

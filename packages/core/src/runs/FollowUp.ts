@@ -8,15 +8,31 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { FollowUpId, newId, OwnerId } from "../primitives/Ids.ts"
 
+/** A hundred years, in milliseconds. A store keeps times as dates, which take no number that is much larger. */
+export const longestDelay = 100 * 365 * 24 * 3_600_000
+
 /** A follow-up as a part orders it. The kernel adds an id and a time, and stores it with what it follows. */
 export const FollowUpOrder = Schema.Struct({
   kind: Schema.String,
   key: Schema.String,
   payload: Schema.Json,
   sequence: Schema.optionalKey(Schema.String),
-  delayMillis: Schema.optionalKey(Schema.Finite)
+  delayMillis: Schema.optionalKey(
+    Schema.Finite.check(Schema.isBetween({ minimum: -longestDelay, maximum: longestDelay }))
+  )
 })
 export type FollowUpOrder = typeof FollowUpOrder.Type
+
+const checkOrders = Schema.decodeEffect(Schema.Array(FollowUpOrder))
+
+/** What a part orders. A part that fails here, or orders something that cannot be stored, loses its follow-ups and nothing else. */
+export const readOrders = (
+  part: string,
+  order: () => ReadonlyArray<FollowUpOrder>
+): Effect.Effect<ReadonlyArray<FollowUpOrder>> =>
+  Effect.catchCause(Effect.flatMap(Effect.sync(order), checkOrders), (cause) =>
+    Effect.as(Effect.logError(`The follow-ups of the part "${part}" are lost`, cause), [])
+  )
 
 /** A follow-up as it is stored. */
 export interface NewFollowUp {
@@ -32,7 +48,7 @@ export interface NewFollowUp {
    * others.
    */
   readonly sequence: string | null
-  /** Milliseconds between storing and the first attempt. */
+  /** Milliseconds between storing and the first attempt: a hundred years at most. */
   readonly delayMillis: number
   /** True: a user waits for this work, for example for the file of a message. It is done before other work. */
   readonly isUrgent?: boolean

@@ -4,7 +4,7 @@
  *
  * Terms:
  * - *Claim*: the right to work on one follow-up. It has a token, and it expires unless it is renewed, by the store's own clock. Every call
- *   of a worker names its claim; a call with an older token MUST change nothing and return false.
+ *   of a worker names its claim; a call with an older token, or after the attempt has failed, MUST change nothing and return false.
  * - *Due*: pending and its time has come, or running under a claim that has expired. If it has a `sequence`, it is due only when no
  *   follow-up of the same owner and sequence that was stored before it is still open.
  * - *Suspect*: due, with two or more attempts, and its last claim has expired. It may be what kills its process.

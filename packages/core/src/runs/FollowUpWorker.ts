@@ -36,7 +36,7 @@ export const withoutCredit =
 export interface FollowUpWorker {
   readonly kind: string
   /** It may run more than once for one follow-up, so its writes must be idempotent. */
-  readonly run: (followUp: FollowUp) => Effect.Effect<void, FollowUpFailed | StoreUnavailable, Principal>
+  readonly run: (followUp: FollowUp) => Effect.Effect<unknown, FollowUpFailed | StoreUnavailable, Principal>
   /** Called when the last attempt has failed, before the follow-up is dead; for example to inform the user. */
   readonly giveUp?: (followUp: FollowUp, error: string) => Effect.Effect<void, StoreUnavailable, Principal>
   /**
@@ -69,9 +69,9 @@ export const typedWorker = <Payload>({ payload, run, ...worker }: TypedWorker<Pa
   return {
     ...worker,
     run: (followUp) =>
-      Effect.mapError(read(followUp.payload), () => unreadable).pipe(
-        Effect.flatMap((known) => run(known, followUp)),
-        Effect.asVoid
+      Effect.flatMap(
+        Effect.mapError(read(followUp.payload), () => unreadable),
+        (known) => run(known, followUp)
       )
   }
 }

@@ -29,7 +29,7 @@ import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { TransientMap } from "../primitives/Transient.ts"
 import { UnderWay } from "../primitives/UnderWay.ts"
-import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
+import { type FollowUp, FollowUpNotFound, longestDelay, type NewFollowUp } from "./FollowUp.ts"
 import { FollowUpFailed, type FollowUpWorker, type TypedWorker, typedWorker } from "./FollowUpWorker.ts"
 import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
 import { forOthers, patience, slotsForOthers, rulesFor, type RunningFollowUp } from "./FollowUpSlots.ts"
@@ -72,7 +72,7 @@ export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/c
 export class FollowUps extends Context.Service<
   FollowUps,
   {
-    /** This process runs follow-ups of that kind until the scope closes. A kind has one worker. */
+    /** This process runs follow-ups of that kind until the scope closes, which interrupts those under way. A kind has one worker. */
     readonly register: (worker: FollowUpWorker) => Effect.Effect<void, never, Scope.Scope>
     readonly add: (followUps: ReadonlyArray<NewFollowUp>) => Effect.Effect<void, StoreUnavailable, Principal>
     /** Call this after storing follow-ups that may be due. */
@@ -130,7 +130,8 @@ export class FollowUps extends Context.Service<
           )
         for (const claimed of claims) {
           const worker = workers.get(claimed.followUp.kind)
-          if (worker !== undefined) yield* start(claimed, worker)
+          // Its worker may have left meanwhile. Another process need not wait until the claim expires.
+          yield* worker === undefined ? Effect.ignore(store.fail(claimed, stopped)) : start(claimed, worker)
         }
       })
 
@@ -163,19 +164,24 @@ export class FollowUps extends Context.Service<
       }).pipe(Effect.catchCause((cause) => Effect.logWarning("Claims of follow-ups could not be renewed", cause)))
       yield* stopLost.pipe(Effect.delay(Duration.times(claimTime, 1 / 3)), Effect.forever, Effect.forkScoped)
 
-      const findLost = Effect.fnUntraced(function* ({ kind, lost }: FollowUpWorker) {
-        const found = lost === undefined ? [] : yield* lost
-        if (found.length === 0) return
-        yield* Effect.logWarning(
-          `${found.length} pieces of work (${kind}) waited without a follow-up and are ordered again`
-        )
-        for (const { followUp, ownerId } of found) {
-          yield* Effect.provideService(store.add([followUp]), Principal, { ownerId })
-        }
-        wake()
-      })
+      const findLost = Effect.fnUntraced(
+        function* ({ kind, lost }: FollowUpWorker) {
+          const found = lost === undefined ? [] : yield* lost
+          if (found.length === 0) return
+          yield* Effect.logWarning(
+            `${found.length} pieces of work (${kind}) waited without a follow-up and are ordered again`
+          )
+          for (const { followUp, ownerId } of found) {
+            yield* Effect.provideService(store.add([followUp]), Principal, { ownerId })
+          }
+          wake()
+        },
+        (searched, { kind }) =>
+          Effect.catchCause(searched, (cause) =>
+            Effect.logWarning(`Lost work (${kind}) could not be looked for`, cause)
+          )
+      )
       yield* Effect.suspend(() => Effect.forEach([...workers.values()], findLost, { discard: true })).pipe(
-        Effect.catchCause((cause) => Effect.logWarning("Lost work could not be looked for", cause)),
         Effect.delay(settings.sweep),
         Effect.forever,
         Effect.forkScoped
@@ -185,17 +191,26 @@ export class FollowUps extends Context.Service<
         register: (worker) =>
           Effect.acquireRelease(
             Effect.suspend(() => {
-              if (workers.has(worker.kind)) {
+              const { kind } = worker
+              if (workers.has(kind))
                 return Effect.die(
-                  new Error(`Two workers are registered for follow-ups of the kind "${worker.kind}". Register one.`)
+                  new Error(`Two workers are registered for follow-ups of the kind "${kind}". Register one.`)
                 )
-              }
-              workers.set(worker.kind, worker)
-              return Effect.sync(wake)
+              workers.set(kind, worker)
+              wake()
+              return Effect.void
             }),
-            () => Effect.sync(() => workers.delete(worker.kind))
+            () =>
+              Effect.suspend(() => {
+                workers.delete(worker.kind)
+                const own = [...running.values()].filter(({ claim }) => claim.followUp.kind === worker.kind)
+                return Fiber.interruptAll(own.flatMap(({ fiber }) => fiber ?? []))
+              })
           ),
-        add: (followUps) => Effect.tap(store.add(followUps), () => Effect.sync(wake)),
+        add: (followUps) =>
+          followUps.every(({ delayMillis }) => Math.abs(delayMillis) <= longestDelay)
+            ? Effect.tap(store.add(followUps), () => Effect.sync(wake))
+            : Effect.die(new RangeError("A follow-up is delayed by 100 years at most.")),
         wake,
         find: store.find,
         list: store.list,
@@ -313,7 +328,6 @@ const pauseAfter = (
 ): Duration.Duration | null => {
   if (!failure.isRetryable || (failure.isOutage !== true && attempts >= settings.attempts)) return null
   const growing = Duration.toMillis(settings.firstPause) * 2 ** Math.min(attempts - 1, 20)
-  return Duration.millis(
-    Math.max(failure.pauseMillis ?? 0, Math.min(growing, Duration.toMillis(settings.longestPause)))
-  )
+  const usual = Math.min(growing, Duration.toMillis(settings.longestPause))
+  return Duration.millis(Math.min(Math.max(failure.pauseMillis ?? 0, usual), longestDelay))
 }

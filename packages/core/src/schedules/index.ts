@@ -10,5 +10,5 @@ export type { ScheduleSettings } from "./ScheduleSettings.ts"
 export { type Advance, type DueSchedule, type SchedulePage, ScheduleStore } from "./ScheduleStore.ts"
 
 /** The use cases, and the whole wing: `Schedules.layer()` over `Kernel.layer`. It gives `Schedules`. */
-export const Schedules = Object.assign(UseCases, wingLayers(ScheduleSettings, layerSchedules))
+export const Schedules = Object.assign(UseCases, wingLayers(ScheduleSettings, layerSchedules, { positive: ["poll"] }))
 export type Schedules = UseCases

@@ -11,4 +11,7 @@ import { SummarySettings } from "./SummarySettings.ts"
 export type { SummarySettingsPort } from "./SummarySettings.ts"
 
 /** The part of turns, and the worker that writes the summaries. Over `Kernel.layer`: `Summaries.layer()`. */
-export const Summaries = wingLayers(SummarySettings, Layer.mergeAll(layerSummaryPart, layerSummarizer))
+export const Summaries = wingLayers(SummarySettings, Layer.mergeAll(layerSummaryPart, layerSummarizer), {
+  positive: ["messageTokens", "summaryTokens", "timeout"],
+  orNull: { writer: { provider: "openai", model: "gpt" } }
+})

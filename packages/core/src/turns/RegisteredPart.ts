@@ -20,7 +20,7 @@ import type { DeadlinesPort } from "../primitives/Deadlines.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RenderedMessage } from "../prompts/PromptMessages.ts"
 import { PromptPart } from "../prompts/PromptPart.ts"
-import { FollowUpOrder } from "../runs/FollowUp.ts"
+import { type FollowUpOrder, readOrders } from "../runs/FollowUp.ts"
 import type { History, Message } from "../threads/Message.ts"
 import { readSupplement } from "../threads/Supplement.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
@@ -220,15 +220,8 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
         Effect.suspend(() => part.speak?.(plan, turn, words) ?? Effect.void).pipe(
           Effect.catchCause((cause) => Effect.logWarning(`The part "${name}" could not speak`, cause))
         ),
-      /** A part that fails here, or orders something that cannot be stored, loses its follow-ups. The message and the run are stored. */
       followUps: (ended: SettledLeg | SavedMessage): Effect.Effect<ReadonlyArray<FollowUpOrder>> =>
-        Effect.catchCause(
-          Effect.flatMap(
-            Effect.sync(() => part.followUps?.(plan, ended) ?? []),
-            decodeOrders
-          ),
-          (cause) => Effect.as(Effect.logError(`The follow-ups of the part "${name}" are lost`, cause), [])
-        ),
+        readOrders(name, () => part.followUps?.(plan, ended) ?? []),
       /** A part without the step joins with its tools alone. */
       session: (assistantId: LiveTurn["assistantId"]): Effect.Effect<SessionShare, StoreUnavailable, Principal> =>
         toJoin(() =>
@@ -304,8 +297,6 @@ const unknownPieces = (part: string, by: unknown) =>
 const noText = (part: string) => new TypeError(`The part "${part}" rewrote a text to something that is no text`)
 
 const checkPrompt = Schema.decodeEffect(Schema.Array(PromptPart))
-
-const decodeOrders = Schema.decodeEffect(Schema.Array(FollowUpOrder))
 
 const isJson = Schema.is(Schema.Json)
 

@@ -10,4 +10,7 @@ export { makeSpokenText, type SpokenText } from "./SpokenText.ts"
 export { defaultVoiceSettings, type VoiceSettings } from "./VoiceSettings.ts"
 
 /** Over `Kernel.layer` and the stores of documents: `Voice.layer()`. It gives `Recordings`. */
-export const Voice = wingLayers(VoiceSettings, voicePart)
+export const Voice = wingLayers(VoiceSettings, voicePart, {
+  positive: ["maxRecordingBytes", "silence", "transcriptionTimeout", "speechTimeout", "maxSpeechBytes", "storeTimeout"],
+  words: { recordings: ["with_message", "always", "never"] }
+})

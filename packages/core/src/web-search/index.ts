@@ -11,7 +11,8 @@ export { defaultSearchSettings, type SearchSettings } from "./SearchSettings.ts"
 export { Source, sourcesIn } from "./Sources.ts"
 export { SearchFailed, type PagesFound, type WebQuery, type WebResult, type WebSearchPort } from "./WebSearch.ts"
 
-const over = (engine: WebSearchPort | null) => wingLayers(SearchSettings, searchPart(engine))
+const over = (engine: WebSearchPort | null) =>
+  wingLayers(SearchSettings, searchPart(engine), { positive: ["results", "maxText", "timeout"] })
 
 /** Over `Kernel.layer`: `WebSearch.layer(tavily({ apiKey }))`. Without an engine (null), only models with a search of their own search. */
 export const WebSearch = {

@@ -28,5 +28,5 @@ export {
 } from "./WebhookStore.ts"
 
 /** The use cases, and the whole wing: `Webhooks.layer()` over `Kernel.layer` and a sender. It gives `Webhooks`. */
-export const Webhooks = Object.assign(UseCases, wingLayers(WebhookSettings, layerWebhooks))
+export const Webhooks = Object.assign(UseCases, wingLayers(WebhookSettings, layerWebhooks, { positive: ["poll"] }))
 export type Webhooks = UseCases

@@ -66,7 +66,7 @@ const service = (scene: Scene) => {
     Images.layer(),
     Videos.layer({ reattach }),
     WebSearch.layer(hasEngine ? engine : null)
-  ).pipe(Layer.provide(DocumentLinks.layer))
+  ).pipe(Layer.provide(DocumentLinks.layer), Layer.orDie)
   const metering = Layer.succeed(Metering, {
     ensureCredit: ({ purpose }: { readonly purpose: string }) =>
       isPoor && purpose !== "realtime" ? Effect.fail(new InsufficientCredit()) : Effect.void,

@@ -2,6 +2,7 @@
 import { scripted, ScriptedRealtime, type ScriptStep, say as write, TestRealtime } from "@colloquy/testing"
 import {
   Assistants,
+  FollowUps,
   HostedTools,
   Principal,
   Providers,
@@ -262,6 +263,36 @@ describe("tools that a session selects", () => {
       Effect.scoped,
       Principal.provide("ada"),
       Effect.provide(Layer.provideMerge(stuck, TestRealtime.layer([], { providers: writing() })))
+    )
+  })
+
+  it.effect("a part that orders what no store keeps loses its follow-ups, and not what was said", () => {
+    const followUps = () => [{ kind: "late", key: "k", payload: null, delayMillis: 1e300 }]
+    const part = TurnParts.part({
+      name: "faulty",
+      plan: Schema.Null,
+      decide: () => Effect.succeed({ plan: null }),
+      session: () => Effect.succeed({ tools: [], instructions: null, followUps })
+    })
+    return Effect.gen(function* () {
+      const client = yield* TestRealtime.connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(frame)
+      yield* client.next("ResponseDone")
+      yield* leave(client)
+      const said = (yield* messagesIn(threadId)).map(({ content }) => content)
+      assert.deepStrictEqual(said, ["Hello?", "Good evening."])
+      const ordered = FollowUps.use((each) => each.list("late", firstPage))
+      assert.deepStrictEqual(yield* ordered, [])
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(
+        Layer.provideMerge(
+          part,
+          TestRealtime.layer([[hear("Hello?"), say("Good evening."), hang]], { providers: writing() })
+        )
+      )
     )
   })
 

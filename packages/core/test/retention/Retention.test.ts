@@ -15,7 +15,6 @@ import { Inspections } from "@colloquy/core/inspection"
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
@@ -220,10 +219,13 @@ describe("retention", () => {
 
   it.effect("refuses ages that would break what is promised for a day", () =>
     Effect.gen(function* () {
-      const { start } = open({ idempotencyKeys: "23 hours", logs: "1 hour" })
-      const exit = yield* Effect.exit(start)
-      assert.isTrue(Exit.isFailure(exit))
-      assert.include(String(Exit.isFailure(exit) ? exit.cause : ""), "logs, idempotencyKeys must be a day at least")
+      const { prune, start } = open({ idempotencyKeys: "23 hours", logs: "1 hour" })
+      for (const { message } of [yield* Effect.flip(start), yield* Effect.flip(prune)]) {
+        assert.include(
+          message,
+          "`logs` must be a day at least, or null. `idempotencyKeys` must be a day at least, or null."
+        )
+      }
     }).pipe(Effect.scoped)
   )
 

@@ -553,6 +553,116 @@ describe("FollowUps", () => {
     }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
   )
 
+  test(
+    "interrupts the work of a worker that leaves, and gives it back at once",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const ended: Array<string> = []
+      const leaving = yield* Scope.make()
+      const endless = worker(({ key }) =>
+        Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ended.push(key)))
+      )
+      yield* Scope.provide(followUps.register(endless), leaving)
+      yield* followUps.register({ ...endless, kind: "another" })
+      yield* add("a")
+      yield* followUps.add([yield* sampleFollowUp("another", { key: "b" })])
+      yield* settle
+      yield* Scope.close(leaving, Exit.void)
+      yield* settle
+      assert.deepStrictEqual(ended, ["a"])
+      assert.deepInclude(yield* storedState("a"), { attempts: 0, status: "pending" })
+    })
+  )
+
+  it.effect("gives back what it claims for a worker that has left meanwhile", () =>
+    Effect.gen(function* () {
+      const claimed = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      const slow = Layer.effect(
+        FollowUpStore,
+        FollowUpStore.useSync((store) =>
+          FollowUpStore.of({
+            ...store,
+            claim: (...given) =>
+              Effect.tap(store.claim(...given), (claims) =>
+                claims.length === 0
+                  ? Effect.void
+                  : Effect.andThen(Deferred.succeed(claimed, undefined), Deferred.await(goOn))
+              )
+          })
+        )
+      )
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      const services = yield* Layer.build(Layer.provideMerge(FollowUps.layer, Layer.provideMerge(slow, stores)))
+      yield* Effect.gen(function* () {
+        const leaving = yield* Scope.make()
+        yield* Scope.provide((yield* FollowUps).register(worker(() => Effect.void)), leaving)
+        yield* add("a")
+        yield* Deferred.await(claimed)
+        yield* Scope.close(leaving, Exit.void)
+        yield* Deferred.succeed(goOn, undefined)
+        yield* settle
+        assert.deepInclude(yield* storedState("a"), { attempts: 0, status: "pending" })
+      }).pipe(Effect.provideContext(services))
+    }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
+  )
+
+  test(
+    "looks for lost work of one kind though that of another cannot be looked for",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const done: Array<string> = []
+      const followUp = yield* sampleFollowUp("learn", { key: "lost" })
+      const { ownerId } = yield* Principal
+      yield* followUps.register({ kind: "broken", run: () => Effect.void, lost: Effect.die("a fault") })
+      yield* followUps.register({
+        ...worker(({ key }) => Effect.sync(() => void done.push(key))),
+        lost: Effect.sync(() => (done.length === 0 ? [{ ownerId, followUp }] : []))
+      })
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual(done, ["lost"])
+    })
+  )
+
+  for (const delayMillis of [Number.NaN, Number.POSITIVE_INFINITY, 1e300, -1e300]) {
+    test(
+      `stores nothing that is delayed by ${delayMillis} milliseconds`,
+      Effect.gen(function* () {
+        const followUps = yield* FollowUps
+        const exit = yield* Effect.exit(
+          followUps.add([yield* sampleFollowUp("learn", { key: "a" }), yield* sampleFollowUp("learn", { delayMillis })])
+        )
+        assert.include(String(exit), "A follow-up is delayed by 100 years at most.")
+        assert.isTrue(Option.isNone(yield* followUps.find("learn", "a")))
+      })
+    )
+  }
+
+  it.effect("pauses for a hundred years at most, whatever the cause says", () =>
+    Effect.gen(function* () {
+      const paused = yield* Deferred.make<Duration.Duration | null>()
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      const watched = Layer.effect(
+        FollowUpStore,
+        FollowUpStore.useSync((store) =>
+          FollowUpStore.of({
+            ...store,
+            fail: (claim, failure) =>
+              Effect.andThen(Deferred.succeed(paused, failure.pause), store.fail(claim, failure))
+          })
+        )
+      )
+      const services = yield* Layer.build(Layer.provideMerge(FollowUps.layer, Layer.provideMerge(watched, stores)))
+      const patient = new FollowUpFailed({ message: "Later.", isRetryable: true, pauseMillis: 1e300 })
+      yield* Effect.gen(function* () {
+        yield* (yield* FollowUps).register(worker(() => Effect.fail(patient)))
+        yield* add("a")
+        const pause = yield* Deferred.await(paused)
+        assert.strictEqual(pause && Duration.toDays(pause), 36_500)
+      }).pipe(Effect.provideContext(services))
+    }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
+  )
+
   it.effect("claims as long as a run is leased, unless the host says otherwise", () =>
     Effect.gen(function* () {
       const durations: Array<number> = []

@@ -83,7 +83,7 @@ const roomProviders = ({ asked, embed, info = {}, steps = [] }: RoomOptions) => 
 
 export const roomOver = <E>(storage: Layer.Layer<Storage, E>, options: RoomOptions = {}): Layer.Layer<Services, E> => {
   const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: options.extract ?? readText })
-  return Documents.layer(options.settings).pipe(
+  return Layer.orDie(Documents.layer(options.settings)).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       roomProviders(options),

@@ -47,7 +47,7 @@ export const videoRoom = (options: VideoRoomOptions = {}): Layer.Layer<Services>
   const talker =
     chat === undefined ? rest : { ...rest, chat: (request: ChatRequest) => (asked?.push(request), chat(request)) }
   const maxSize = options.maxClip ?? defaultVideoSettings.maxSize
-  return Videos.layer({ ...options.settings, maxSize }).pipe(
+  return Layer.orDie(Videos.layer({ ...options.settings, maxSize })).pipe(
     Layer.provideMerge(MediaStorage.layer),
     Layer.provideMerge(DocumentLinks.layer),
     Layer.provideMerge(Kernel.layer),

@@ -217,6 +217,7 @@ describe("a part that leaves follow-ups", () => {
   lost("and throws", oops)
   lost("and orders what is no JSON", () => [{ ...order, payload: forged(7n) }])
   lost("and orders it at no time", () => [{ ...order, delayMillis: Number.NaN }])
+  lost("and orders it at a time that no store keeps", () => [{ ...order, delayMillis: 1e300 }])
   lost("and gives no list", () => forged<ReadonlyArray<never>>(null))
 
   it.effect("and fails in the process that recovers: the run is ended, and its thread is free", () =>

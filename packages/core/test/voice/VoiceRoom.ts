@@ -116,7 +116,7 @@ export const voiceRoom = (steps: ReadonlyArray<ScriptStep>, options: VoiceRoomOp
       all: [...all, voiceProvider(options), ...(options.more ?? [])]
     }))
   )
-  return Voice.layer(options.settings).pipe(
+  return Layer.orDie(Voice.layer(options.settings)).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering),

@@ -39,7 +39,8 @@ export interface Capabilities {
   readonly signals: boolean
 }
 
-type Sentence<Ports> = (
+/** Takes a sentence of a contract with its test. */
+export type Sentence<Ports> = (
   title: string,
   body: () => Generator<Effect.Effect<unknown, unknown, Ports | Principal>, void, never>
 ) => void

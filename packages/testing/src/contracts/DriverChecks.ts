@@ -98,11 +98,14 @@ export const driverChecks = (who: string, patience: number) => {
   /** `request`: what the vendor received. `inOrder` stand there one after the other, `anywhere` wherever they are. */
   const expectSent = (request: unknown, inOrder: ReadonlyArray<Sent>, anywhere: ReadonlyArray<Sent> = []): void => {
     const received = JSON.stringify(request, bytesAsText) ?? ""
+    // A text with a line break or a quotation mark is looked for as it stands in JSON.
+    const findText = (text: string, from: number) =>
+      received.indexOf(received.includes(text, from) ? text : JSON.stringify(text).slice(1, -1), from)
     for (const [what, text] of [...anywhere, ...inOrder])
-      if (!received.includes(text)) fault(`did not send ${what} (${shown(text)})`, "send the whole request, unchanged")
+      if (findText(text, 0) === -1) fault(`did not send ${what} (${shown(text)})`, "send the whole request, unchanged")
     let last = -1
     for (const [what, text] of inOrder) {
-      const at = received.indexOf(text, last + 1)
+      const at = findText(text, last + 1)
       if (at === -1) fault(`sent ${what} (${shown(text)}) before what it follows`, "keep the order of the request")
       last = at
     }

@@ -35,7 +35,7 @@ export interface EmbeddingSuiteOptions {
   readonly cannot?: { readonly [option in "dimensions" | "purpose"]?: string }
 }
 
-const texts = ["Grüße, 世界 🌍", "A lighthouse at night"]
+const texts = ["Grüße, 世界 🌍", '  A lighthouse\nat "night"  ']
 const inOrder: ReadonlyArray<Sent> = texts.map((text) => ["a text", text])
 
 const first = [0.75, -0.25, 0, 0.5]
@@ -177,6 +177,7 @@ export const embeddingDriverCases = (
     ["too few vectors", (vendor: EmbeddingVendor) => vendor.gives([second], 7)],
     ["too many vectors", (vendor: EmbeddingVendor) => vendor.gives([first, second, first], 7)],
     ["vectors without numbers", (vendor: EmbeddingVendor) => vendor.gives([["a secret"], ["sk-of-the-host"]], 7)],
+    ["a number that is missing", (vendor: EmbeddingVendor) => vendor.gives([[0.5, null, 0.25, 0.5], second], 7)],
     ["half a number", (vendor: EmbeddingVendor) => vendor.gives(["AAA=", "AAA="], 7)],
     ["no vectors", (vendor: EmbeddingVendor) => vendor.gives([null, []], 7)],
     ["another shape", (vendor: EmbeddingVendor) => vendor.sends(`[1,2,"${vendorWords}"]`)],

@@ -13,6 +13,7 @@ import { assert } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as TestClock from "effect/testing/TestClock"
 import type { ContractTest, Stores } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, moment, sampleBegin, sampleSettlement } from "./Samples.ts"
 import { anHour, expectTag, noTime, openThread, startTurn, tenTimes } from "./Scenes.ts"
@@ -211,7 +212,29 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.isTrue(yield* store.fail(yield* claimOne(kind), failed))
     assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, isCounted: false }))
     const found = Option.getOrThrow(yield* store.find(kind, key))
-    assert.deepStrictEqual([found.status, found.attempts, found.lastError], ["pending", 1, failed.error])
+    const { attempts, endedAt, lastError, status } = found
+    assert.deepStrictEqual(
+      { attempts, endedAt, lastError, status },
+      {
+        attempts: 1,
+        endedAt: null,
+        lastError: failed.error,
+        status: "pending"
+      }
+    )
+  })
+
+  test("MUST refuse every call under a claim whose attempt has failed", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind)
+    for (const pause of [noTime, null]) {
+      const claim = yield* claimOne(kind)
+      assert.isTrue(yield* store.fail(claim, { ...failed, pause }))
+      assert.isFalse(yield* store.complete(claim))
+      assert.isFalse(yield* store.fail(claim, failed))
+      assert.deepStrictEqual(yield* store.renew([claim], anHour), [claim.followUp.id])
+    }
   })
 
   test("MUST claim from the owners in turns, from one call to the next, and of one owner what is due the longest", function* () {
@@ -231,6 +254,15 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     claimed.push(...claimedKeys(yield* store.claim([kind], 2, anHour)))
     assert.sameMembers(claimed.slice(3), ["a2", "b2"])
     assert.deepStrictEqual(claimedKeys(yield* claimAll(kind)), ["a3", "a4", "a5"])
+  })
+
+  test.withCapability("testClock")("MUST claim first what is due the longest, not what was stored first", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind, { key: "later", delayMillis: 2000 })
+    yield* addOne(kind, { key: "sooner", delayMillis: 1000 })
+    yield* TestClock.adjust("3 seconds")
+    assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 1, anHour)), ["sooner"])
   })
 
   test("MUST claim urgent follow-ups before all others", function* () {
@@ -268,6 +300,23 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.strictEqual((yield* claim({ suspects: 1 })).length, 1)
   })
 
+  test("MUST count the share of an owner for each priority by itself", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const { ownerId } = yield* Principal
+    const claim = (urgentHeld: ReadonlyArray<OwnerId>) =>
+      store.claim([kind], 100, anHour, {
+        urgent: { limit: 9, held: urgentHeld },
+        other: { limit: 9, held: [] },
+        share: 1,
+        suspects: 9
+      })
+    for (const key of ["a1", "a2"]) yield* addOne(kind, { key })
+    for (const key of ["u1", "u2"]) yield* addOne(kind, { key, isUrgent: true })
+    assert.deepStrictEqual(claimedKeys(yield* claim([ownerId])), ["a1"])
+    assert.deepStrictEqual(claimedKeys(yield* claim([])), ["u1", "a2"])
+  })
+
   test("MUST say of a claim whether an earlier one has expired", function* () {
     const store = yield* FollowUpStore
     const kind = yield* newKind
@@ -284,11 +333,18 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     const kind = yield* newKind
     for (const key of ["a", "b", "c"]) yield* addOne(kind, { key })
     yield* asNewOwner(addOne(kind, { key: "theirs" }))
-    yield* store.complete(yield* claimOne(kind))
+    for (const claim of yield* claimAll(kind)) {
+      if (claim.followUp.key === "a") yield* store.complete(claim)
+      if (claim.followUp.key === "b") yield* store.fail(claim, { ...failed, pause: null })
+    }
     const listed = (skip: number, limit: number) =>
       Effect.map(store.list(kind, { skip, limit }), (found) => found.map(({ key }) => key))
     assert.deepStrictEqual(yield* listed(0, 2), ["c", "b"])
     assert.deepStrictEqual(yield* listed(2, 2), ["a"])
+    assert.deepStrictEqual(
+      (yield* store.list(kind, { skip: 0, limit: 9 })).map(({ status }) => status),
+      ["running", "dead", "done"]
+    )
     assert.deepStrictEqual(yield* store.list(yield* newKind, { skip: 0, limit: 2 }), [])
   })
 
@@ -297,6 +353,8 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     const kind = yield* newKind
     for (const key of ["1", "2", "3"]) yield* addOne(kind, { key, sequence: "s" })
     assert.isFalse(yield* asNewOwner(store.cancel(kind, "1")))
+    assert.isFalse(yield* store.cancel(yield* newKind, "1"))
+    assert.isFalse(yield* store.cancel(kind, "4"))
     const first = yield* claimOne(kind)
     assert.isTrue(yield* store.cancel(kind, "1"))
     assert.isFalse(yield* store.cancel(kind, "1"))
@@ -307,6 +365,9 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.strictEqual(third.followUp.key, "3")
     assert.isTrue(yield* store.complete(third))
     assert.isFalse(yield* store.cancel(kind, "3"))
+    const dead = yield* addOne(yield* newKind)
+    yield* store.fail(yield* claimOne(dead.kind), { ...failed, pause: null })
+    assert.isFalse(yield* store.cancel(dead.kind, dead.key))
     assert.deepStrictEqual(
       (yield* store.list(kind, { skip: 0, limit: 9 })).map(({ key, status }) => [key, status]),
       [["3", "done"]]
@@ -394,7 +455,10 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     const store = yield* FollowUpStore
     const kind = yield* newKind
     const { id, key } = yield* addOne(kind)
-    assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: null }))
+    assert.isFalse(yield* store.revive(id))
+    const first = yield* claimOne(kind)
+    assert.isFalse(yield* store.revive(id))
+    assert.isTrue(yield* store.fail(first, { ...failed, pause: null }))
     assert.deepStrictEqual(yield* claimAll(kind), [])
     const newest = yield* store.dead({ skip: 0, limit: 100 })
     assert.include(
@@ -412,6 +476,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.lengthOf(yield* store.dead({ skip: 0, limit: 1 }), 1)
     assert.isTrue(yield* store.revive(later.id))
     assert.isTrue(yield* store.complete(yield* claimOne(kind)))
+    assert.isFalse(yield* store.revive(later.id))
     assert.isTrue(yield* store.revive(id))
     assert.isFalse(yield* store.revive(id))
     const found = Option.getOrThrow(yield* store.find(kind, key))
@@ -441,6 +506,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     const second = yield* addOne(kind, { key: "same" })
     assert.strictEqual(Option.getOrThrow(yield* store.find(kind, "same")).id, second.id)
     assert.isTrue(Option.isNone(yield* store.find(kind, "another")))
+    assert.isTrue(Option.isNone(yield* store.find(yield* newKind, "same")))
   })
 
   test("MUST store the follow-ups of a settlement with it, once, and none of a refused settlement", function* () {
@@ -486,13 +552,16 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     const store = yield* FollowUpStore
     const kind = yield* newKind
     const done = yield* addOne(kind)
-    yield* store.complete(yield* claimOne(kind))
+    yield* addOne(kind)
+    for (const claim of yield* claimAll(kind)) yield* store.complete(claim)
+    assert.strictEqual(yield* store.prune(new Date(0), 1000), 0)
+    assert.isTrue(Option.isSome(yield* store.find(kind, done.key)))
     const dead = yield* addOne(kind)
     yield* store.fail(yield* claimOne(kind), { ...failed, pause: null })
     const open = yield* addOne(kind)
+    assert.strictEqual(yield* store.prune(new Date(Date.UTC(2100, 0)), 1), 1)
     while ((yield* store.prune(new Date(Date.UTC(2100, 0)), 1000)) > 0) continue
     const left = yield* Effect.forEach([done, dead, open], ({ key }) => store.find(kind, key))
     assert.deepStrictEqual(left.map(Option.isSome), [false, true, true])
-    assert.strictEqual(yield* store.prune(new Date(0), 1000), 0)
   })
 }

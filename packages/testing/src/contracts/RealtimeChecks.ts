@@ -137,6 +137,12 @@ export const realtimeChecks = (open: OpenVendor, patience: number) => {
       const session = yield* begin({ plays: [answer, second] })
       yield* session.waitFor("ResponseDone", 2)
       yield* session.finish
+      const { channels, encoding, sampleRate } = session.outputFormat
+      if (encoding !== "pcm_s16le" || sampleRate !== 24_000 || channels !== 1)
+        fault(
+          `has the \`outputFormat\` ${shown(session.outputFormat)}, and told audio of 24 kHz`,
+          "name the format of what it tells: the vendor of this suite speaks PCM16, mono, 24 kHz"
+        )
       const [first = [], next = []] = answersIn(session.told)
       const items = [expectAnswer(answer, first), expectAnswer(second, next)]
       if (items[0] === items[1])

@@ -3,7 +3,14 @@
  * session is judged by the same rules when it is over.
  */
 import type { ToolCall, Usage } from "@colloquy/core"
-import type { RealtimeModel, SessionSetup, VendorEvent, VendorLink, VendorUnavailable } from "@colloquy/core/realtime"
+import type {
+  AudioFormat,
+  RealtimeModel,
+  SessionSetup,
+  VendorEvent,
+  VendorLink,
+  VendorUnavailable
+} from "@colloquy/core/realtime"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -55,6 +62,7 @@ export interface OpenSession {
   readonly vendor: RealtimeVendor
   readonly link: VendorLink
   readonly canCancel: boolean
+  readonly outputFormat: AudioFormat
   readonly told: ReadonlyArray<Told>
   /** Waits until this was told as many times. */
   readonly waitFor: (tag: Told["_tag"], times?: number) => Effect.Effect<void>
@@ -159,6 +167,7 @@ export const listen = Effect.fnUntraced(function* (
     vendor,
     link: opened,
     canCancel: prepared.canCancel,
+    outputFormat: prepared.outputFormat,
     told,
     waitFor: (tag, times = 1) =>
       until(

@@ -125,6 +125,7 @@ export const rerankerCases = (
   for (const [what, ranked] of [
     ["an unknown index", [{ index: 3, score: 0.5 }]],
     ["an index before the first", [{ index: -1, score: 0.5 }]],
+    ["half an index", [{ index: 0.5, score: 0.5 }]],
     [
       "an index twice",
       [
@@ -143,6 +144,23 @@ export const rerankerCases = (
           fault(`gave the indexes ${shown(indexes)} of 3 texts on ${what}`, "give only indexes of the texts, each once")
       }))
   }
+
+  test("MUST keep the order of scores that are not from 0 to 1, and give none of them, or fail", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      const on = "on scores of another scale"
+      const ranked = [
+        { index: 1, score: 8.5 },
+        { index: 2, score: 0.5 },
+        { index: 0, score: -3 }
+      ]
+      vendor.ranks(ranked)
+      const order = yield* rankedOrder(vendor, on)
+      if (order === null) return
+      if (order.some(({ score }) => score !== null && !(score >= 0 && score <= 1)))
+        fault(`gave the order ${shown(order)} ${on}`, "give scores from 0 to 1, or null")
+      expectFields(on, { indexes: order.map(({ index }) => index) }, { indexes: ranked.map(({ index }) => index) })
+    }))
 
   for (const [what, text] of [
     ["a page of HTML", `<html>${vendorWords}</html>`],

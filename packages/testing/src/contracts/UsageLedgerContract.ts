@@ -116,7 +116,8 @@ export const usageLedgerContract = (test: ContractTest): void => {
       charge("model-a", "search", 0.25),
       charge("model-a", "chat", 0.5),
       charge("model-b", "image", 2),
-      charge("model-a", "search", 0.5)
+      charge("model-a", "search", 0.5),
+      { ...charge("model-b", "image", 0), usage: sampleUsage(4, 0) }
     ]
     yield* settleTurn(yield* startTurn((yield* openThread).id), { charges })
     const { days, total } = yield* (yield* UsageLedger).recent(firstPage)
@@ -125,7 +126,8 @@ export const usageLedgerContract = (test: ContractTest): void => {
       [
         ["model-a", "chat", sampleUsage(1, 0, 0.5)],
         ["model-a", "search", sampleUsage(2, 0, 0.75)],
-        ["model-b", "image", sampleUsage(1, 0, 2)]
+        // One row, though the cost of one of the two is not known.
+        ["model-b", "image", sampleUsage(5, 0, 2)]
       ]
     )
     assert.strictEqual(total, 3)
@@ -177,6 +179,8 @@ export const usageLedgerContract = (test: ContractTest): void => {
     const ledger = yield* UsageLedger
     const ids = [yield* newId(ChargeId), yield* newId(ChargeId)]
     yield* Effect.forEach(ids, (id) => ledger.begin(id, [unknown], null))
+    // The first note of a call counts.
+    yield* ledger.begin(ids[0]!, [{ ...unknown, model: "model-b" }], null)
     yield* ledger.endBegun(anHour, 100)
     assert.deepStrictEqual((yield* ledger.recent(firstPage)).days, [])
     assert.strictEqual(yield* ledger.endBegun(Duration.zero, 1), 1)
@@ -184,6 +188,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
     assert.strictEqual(yield* ledger.endBegun(Duration.zero, 100), 0)
     yield* Effect.forEach(ids, (id) => ledger.add(id, [{ ...unknown, usage: sampleUsage(3, 1, 0.25) }], null))
     const { days } = yield* ledger.recent(firstPage)
+    assert.deepStrictEqual([...new Set(days.map(({ model }) => model))], ["model-a"])
     assert.deepStrictEqual(usageSum(days, "model-a"), unknown.usage)
   })
 

@@ -67,7 +67,7 @@ export const layer = (
   const voice = Layer.effect(ScriptedVoice, make(sessions, options))
   const models = Layer.unwrap(Effect.map(ScriptedVoice, ({ model }) => RealtimeModels.layer([model])))
   return Layer.mergeAll(
-    Realtime.layer(options.limits),
+    Layer.orDie(Realtime.layer(options.limits)),
     HostedTools.tools(options.hosted ?? []),
     options.parts ?? Layer.empty
   ).pipe(
