@@ -11,6 +11,7 @@ import { root, sourceFiles } from "./rules/SourceFile.ts"
 const allowed: Readonly<Record<string, string>> = {
   "adapters/src/postgres/Citus.ts": "distributes tables when a database is opened",
   "adapters/src/postgres/Migrations.ts": "migrates when a database is opened",
+  "adapters/src/postgres/OwnerMove.ts": "moves an owner, which takes a transaction at least",
   "adapters/src/postgres/Postgres.ts": "reads the signing key when a server starts",
   "adapters/src/postgres/Presence.ts": "one look, which is repeated, for each database",
   "adapters/src/voice-parts/Fallback.ts": "connects a voice session anew, at most once in its life",

@@ -66,6 +66,6 @@ const wing = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layer
 /** Over `Kernel.layer`: `Memory.layer()`. It gives `Memories`. */
 export const Memory = wingLayers(MemorySettings, wing, {
   positive: ["rerankTimeout", "timeout"],
-  orNull: { extraction: { provider: "openai", model: "gpt" } },
+  orNull: { extraction: { provider: "a provider", model: "a model" } },
   problems: ({ cut }) => (cut <= 1 ? [] : [`\`cut\` must be from 0 to 1, and is ${cut}.`])
 })

@@ -13,5 +13,5 @@ export type { SummarySettingsPort } from "./SummarySettings.ts"
 /** The part of turns, and the worker that writes the summaries. Over `Kernel.layer`: `Summaries.layer()`. */
 export const Summaries = wingLayers(SummarySettings, Layer.mergeAll(layerSummaryPart, layerSummarizer), {
   positive: ["messageTokens", "summaryTokens", "timeout"],
-  orNull: { writer: { provider: "openai", model: "gpt" } }
+  orNull: { writer: { provider: "a provider", model: "a model" } }
 })
