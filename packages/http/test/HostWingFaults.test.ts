@@ -287,10 +287,15 @@ describe("an endpoint of a host's wing", () => {
       const answer = await service.call("POST", path, body)
       assert.deepStrictEqual([answer.status, answer.body.detail], tooLarge)
     }
-    const headers = { "content-type": "application/json", "x-api-key": keys.ada }
-    const request = new Request("http://in.process/moods/11", { method: "POST", headers, body: "{" })
-    const answer = await service.handler(request)
-    assert.deepStrictEqual([answer.status, await answer.json()], [400, { detail: "The body is not valid JSON" }])
+    for (const [type, status, detail] of [
+      ["application/json", 400, "The body is not valid JSON"],
+      ["application/xml", 415, "This content type is not supported here"]
+    ]) {
+      const headers = { "content-type": String(type), "x-api-key": keys.ada }
+      const request = new Request("http://in.process/moods/11", { method: "POST", headers, body: "{" })
+      const answer = await service.handler(request)
+      assert.deepStrictEqual([answer.status, await answer.json()], [status, { detail }])
+    }
   })
 
   it("is described as it is, whatever names its fields have; every body and reply of the API has the wing's fields", async () => {

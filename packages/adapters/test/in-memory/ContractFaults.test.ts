@@ -113,7 +113,7 @@ finds(FollowUpStore, followUpStoreContract, [
   [
     "says of open ones that it has revived them",
     (store) => ({
-      revive: (id) => Effect.map(store.revive(id), (isRevived) => isRevived || true)
+      revive: (id) => Effect.as(store.revive(id), true)
     }),
     "MUST list dead follow-ups, and revive each once"
   ],

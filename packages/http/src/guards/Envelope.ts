@@ -32,9 +32,10 @@ export const withEnvelope = (cors: Cors | null) => {
       const answered = isWrittenOtherwise(request) ? Effect.succeed(notFound) : known
       return Effect.catchCause(answered, (cause) => answerFor(cause, id)).pipe(
         Effect.annotateLogs("request_id", id),
-        Effect.map((response) =>
-          HttpServerResponse.setHeaders(response, { ...headersFor(response), "x-request-id": id })
-        )
+        Effect.map((answer) => {
+          const response = inJson(answer)
+          return HttpServerResponse.setHeaders(response, { ...headersFor(response), "x-request-id": id })
+        })
       )
     })
   }
@@ -52,6 +53,12 @@ const isWrittenOtherwise = ({ originalUrl }: HttpServerRequest): boolean =>
   otherwise.test(originalUrl.replace(/^https?:\/\/[^/?#]*/u, "").split(/[?#]/u, 1)[0] ?? "")
 
 const otherwise = /\/\/|;|%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/iu
+
+/** The builder of a host's endpoint refuses a content type in plain text. */
+const inJson = (response: Response): Response =>
+  response.status === 415 && response.headers["content-type"]?.startsWith("text/plain") === true
+    ? errorResponse(415, "This content type is not supported here")
+    : response
 
 /** For `Vary`: each of these headers may name the owner of the answer. */
 const identifying = "X-API-Key, Authorization, X-Session-Token, Cookie"
