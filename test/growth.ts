@@ -1,8 +1,8 @@
 /**
  * Measures how the work for a text grows with its length: the least processor time of several runs at a length and at four times of it. What
  * else the machine does, does not count, nor what V8's helper threads collect, which takes them longer when the cores are busy. A measurement
- * that fails is repeated with longer texts, because collections of garbage fall into short ones; work that grows with the square of its text
- * fails at every length.
+ * that fails is repeated with longer texts, because collections of garbage fall into short ones, and the longer ones of two need more of them
+ * until both need many; work that grows with the square of its text fails at every length.
  */
 import { assert } from "@effect/vitest"
 import { usedByThread } from "./processorTime.ts"
@@ -13,7 +13,7 @@ const most = 2.3
 /** A shorter time is noise, because the kernel tells the time of a thread every millisecond or so; then a longer text is measured. In milliseconds. */
 const shortest = 5
 const rounds = 6
-const lengths = 4
+const lengths = 6
 
 const timed = async (work: () => unknown): Promise<number> => {
   const before = usedByThread()

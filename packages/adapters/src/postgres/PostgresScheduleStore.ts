@@ -2,6 +2,7 @@
 import { OwnerId } from "@colloquy/core"
 import { type LastTime, Schedule, type ScheduleStored, ScheduleStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Database } from "./Database.ts"
 import { onceArguments } from "./PostgresBranches.ts"
@@ -24,6 +25,9 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
   const own = ownedStatements(database, "ScheduleStore")
   const schedules = `${schema}.schedules`
 
+  const get = (id: Schedule["id"]) =>
+    own.first("get", `select ${columns} from ${schedules} s where owner = $1 and id = $2`, [knownId(id)], decode)
+
   return ScheduleStore.of({
     insert: (schedule, most, once) =>
       Effect.suspend(() =>
@@ -40,8 +44,7 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
         )
       ),
 
-    get: (id) =>
-      own.first("get", `select ${columns} from ${schedules} s where owner = $1 and id = $2`, [knownId(id)], decode),
+    get,
 
     list: ({ after, assistantId, limit }) =>
       Effect.map(
@@ -55,14 +58,17 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
         (rows) => rows.map(decode)
       ),
 
+    // The assistant and the time of the creation never change, so nothing can happen to them between the two statements.
     replace: (schedule) =>
-      Effect.suspend(() =>
-        own.finds(
+      Effect.flatMap(get(schedule.id), (found) => {
+        if (Option.isNone(found)) return Effect.succeed(false)
+        const { assistantId, createdAt } = found.value
+        return own.finds(
           "replace",
           `update ${schedules} set next_at = $3, body = $4 where owner = $1 and id = $2 returning id`,
-          [knownId(schedule.id), schedule.next, encodeBody(schedule)]
+          [knownId(schedule.id), schedule.next, encodeBody({ ...schedule, assistantId, createdAt })]
         )
-      ),
+      }),
 
     remove: (id) =>
       own.finds("remove", `delete from ${schedules} where owner = $1 and id = $2 returning id`, [knownId(id)]),

@@ -196,6 +196,7 @@ export const citationFields = {
   citations_dropped: Schema.optionalKey(Schema.Int)
 }
 
+/** The field of answers that a wing of helpers shows. */
 export const helperFields = {
   /** The runs of other assistants that the answer rests on. Absent: none. */
   helper_runs: Schema.optionalKey(
