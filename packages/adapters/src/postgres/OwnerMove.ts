@@ -109,15 +109,14 @@ export const moveOwner = <E, R>(
       )
     )
       return yield* refuse("erasing")
-    yield* run(from, movesTable)
-    yield* run(to, movesTable)
     const tables = yield* readTables(from)
     const known = new Map((yield* readTables(to)).map(({ columns, name }) => [name, new Set(columns)]))
     const missing = tables.flatMap(({ columns, name }) =>
       columns.filter((column) => known.get(name)?.has(column) !== true).map((column) => `${name}.${column}`)
     )
     if (missing.length > 0) return yield* refuse("schema", missing)
-    yield* fence(from, tables)
+    yield* oneAtATime(to, run(to, movesTable))
+    yield* oneAtATime(from, Effect.andThen(run(from, movesTable), fence(from, tables)))
     return tables
   })
 
@@ -275,6 +274,16 @@ const readTables = (side: MoveSide): Effect.Effect<ReadonlyArray<Table>, SqlErro
       return ordered
     }
   )
+
+/** Moves of several owners may begin together, and PostgreSQL does not make the same table or function twice at once. */
+const oneAtATime = (side: MoveSide, change: Effect.Effect<void, SqlError>): Effect.Effect<void, SqlError> => {
+  const key = "hashtextextended($1, 1836021352)"
+  return Effect.acquireUseRelease(
+    run(side, `select pg_advisory_lock(${key})`, [side.schema]),
+    () => change,
+    () => run(side, `select pg_advisory_unlock(${key})`, [side.schema])
+  )
+}
 
 /** A statement that changes a table waits a moment for its lock and lets others go first, because all writers would wait behind it. */
 const fence = Effect.fnUntraced(function* (side: MoveSide, tables: ReadonlyArray<Table>) {

@@ -245,10 +245,11 @@ const suite = (url: string, isToCitus: boolean) => {
         return { ownerId, threadId, asked }
       })
       const clients = yield* Effect.forEach([...owners, ...owners], (owner) => Effect.forkChild(client(owner)))
-      for (const owner of owners) {
+      const moveAll = owners.map((owner) => {
         const arrived = Effect.sync(() => routes.set(owner, kernels[1]))
-        yield* Postgres.moveOwner({ owner, from: from.options, to: to.options, arrived })
-      }
+        return Postgres.moveOwner({ owner, from: from.options, to: to.options, arrived })
+      })
+      yield* Effect.all(moveAll, { concurrency: "unbounded" })
       yield* Deferred.succeed(hasEnded, undefined)
       for (const { asked, ownerId, threadId } of yield* Effect.forEach(clients, Fiber.join)) {
         const messages = yield* to.as(ownerId)(storedMessages(threadId))
