@@ -60,7 +60,16 @@ finds("readiness", [
   ["that is ready again later", again("Ready"), "told Ready twice"],
   [
     "that is ready late",
-    each("Ready", (event, tell) => later(() => tell(event), 20)),
+    listening(({ event: tell }) => {
+      const held: Array<() => void> = []
+      return {
+        event: (event) => {
+          if (event._tag === "Ready") return void held.push(() => tell(event))
+          tell(event)
+          for (const put of held.splice(0)) put()
+        }
+      }
+    }),
     "told ResponseStarted before Ready"
   ],
   ["that is never ready", each("Ready", () => {}), "told ResponseStarted before Ready"],
@@ -71,7 +80,16 @@ finds("readiness", [
   ],
   [
     "that tells its audio later than its events",
-    listening(({ audio }) => ({ audio: (itemId, base64) => later(() => audio(itemId, base64), 3) })),
+    listening(({ audio, event: tell }) => {
+      const held: Array<() => void> = []
+      return {
+        audio: (itemId, base64) => void held.push(() => audio(itemId, base64)),
+        event: (event) => {
+          tell(event)
+          if (event._tag === "ResponseDone") for (const put of held.splice(0)) put()
+        }
+      }
+    }),
     "told Audio while no answer was open"
   ],
   ["that ends an answer twice", twice("ResponseDone"), 'ended the answer "r0" while none was open'],
@@ -294,8 +312,8 @@ finds("endsInTheMiddle", [
   [
     "that tells all later",
     listening(({ audio, event: tell }) => ({
-      event: (event) => later(() => tell(event), 3),
-      audio: (itemId, base64) => later(() => audio(itemId, base64), 3)
+      event: (event) => later(() => tell(event), 20),
+      audio: (itemId, base64) => later(() => audio(itemId, base64), 20)
     })),
     "told TranscriptDelta"
   ]

@@ -54,7 +54,9 @@ const second: Answer = { says: "And now eleven.", audio: sound(9600, 17), usage:
 
 /** Longer than what a socket reads ahead. A model that is not paused reads it while the event loop turns. */
 const longAudio = 1_500_000
-const manyTurns = Effect.sleep("100 millis")
+const aTurn = Effect.callback<void>((resume) => void setImmediate(() => resume(Effect.void)))
+/** Some time, and turns beside it: on a busy machine that time may be few turns. */
+const manyTurns = Effect.andThen(Effect.sleep("100 millis"), Effect.repeat(aTurn, { times: 200 }))
 
 const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
 
