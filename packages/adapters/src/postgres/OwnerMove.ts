@@ -215,7 +215,9 @@ interface Moving {
   readonly state: string
 }
 
-const copyLock = "select pg_advisory_xact_lock(hashtextextended($1, 1836021351))"
+/** Held while the rows of an owner are copied into a database, or deleted from it. */
+const copyKey = "hashtextextended($1, 1836021351)"
+const copyLock = `select pg_advisory_xact_lock(${copyKey})`
 
 const stateOfMove = `select id::text, state from {schema}.owner_moves where owner = $1 and state <> 'ARRIVED'`
 
@@ -275,15 +277,17 @@ const readTables = (side: MoveSide): Effect.Effect<ReadonlyArray<Table>, SqlErro
     }
   )
 
-/** Moves of several owners may begin together, and PostgreSQL does not make the same table or function twice at once. */
-const oneAtATime = (side: MoveSide, change: Effect.Effect<void, SqlError>): Effect.Effect<void, SqlError> => {
-  const key = "hashtextextended($1, 1836021352)"
-  return Effect.acquireUseRelease(
-    run(side, `select pg_advisory_lock(${key})`, [side.schema]),
-    () => change,
-    () => run(side, `select pg_advisory_unlock(${key})`, [side.schema])
+/** Holds a lock of the connection during some statements. */
+const locked = <A>(side: MoveSide, key: string, name: string, held: Effect.Effect<A, SqlError>) =>
+  Effect.acquireUseRelease(
+    run(side, `select pg_advisory_lock(${key})`, [name]),
+    () => held,
+    () => run(side, `select pg_advisory_unlock(${key})`, [name])
   )
-}
+
+/** Moves of several owners may begin together, and PostgreSQL does not make the same table or function twice at once. */
+const oneAtATime = (side: MoveSide, change: Effect.Effect<void, SqlError>) =>
+  locked(side, "hashtextextended($1, 1836021352)", side.schema, change)
 
 /** A statement that changes a table waits a moment for its lock and lets others go first, because all writers would wait behind it. */
 const fence = Effect.fnUntraced(function* (side: MoveSide, tables: ReadonlyArray<Table>) {
@@ -374,7 +378,7 @@ const advance = Effect.fnUntraced(function* (
 export const removeMoved = (side: MoveSide, age: Duration.Duration): Effect.Effect<void, StoreUnavailable> =>
   guard("Postgres.removeMoved")<void, never, never>(
     Effect.gen(function* () {
-      yield* run(side, movesTable)
+      yield* oneAtATime(side, run(side, movesTable))
       const tables = yield* readTables(side)
       const left = yield* rows<{ readonly owner: string }>(
         side,
@@ -382,17 +386,14 @@ export const removeMoved = (side: MoveSide, age: Duration.Duration): Effect.Effe
          where state = 'LEFT' and changed_at <= clock_timestamp() - $1 * interval '1 millisecond'`,
         [Duration.toMillis(age)]
       )
-      for (const { owner } of left) {
-        yield* remove(side, owner, tables)
-        yield* run(side, `update {schema}.owner_moves set state = 'REMOVED' where owner = $1 and state = 'LEFT'`, [
-          owner
-        ])
-      }
+      for (const { owner } of left) yield* locked(side, copyKey, owner, remove(side, owner, tables))
     })
   )
 
-/** Deletes the rows of an owner who has left, some at a time, those first to which nothing refers. */
+/** Deletes the rows of an owner, some at a time, those first to which nothing refers. An owner who has come back meanwhile keeps its rows. */
 const remove = Effect.fnUntraced(function* (side: MoveSide, owner: string, tables: ReadonlyArray<Table>) {
+  const [move] = yield* rows<Moving>(side, stateOfMove, [owner])
+  if (move?.state !== "LEFT") return
   for (const name of ["erase_thread", "erase_draft"])
     while (yield* is(side, `select {schema}.${functionName(name)}($1, 300) > 0 as yes`, [owner]));
   const withThreads: ReadonlyArray<string> = tablesOfThreads
@@ -401,4 +402,5 @@ const remove = Effect.fnUntraced(function* (side: MoveSide, owner: string, table
     const some = `delete from {schema}.${name} where ctid = any (array(select ctid from ${rowsOfOwner(side, name)} limit 1000))`
     while (yield* is(side, `with gone as (${some} returning 1) select count(*) > 0 as yes from gone`, [owner]));
   }
+  yield* run(side, `update {schema}.owner_moves set state = 'REMOVED' where owner = $1`, [owner])
 })

@@ -38,7 +38,6 @@ import { KnownHistories } from "./KnownHistories.ts"
 import { checkSchema, distribute as distributeSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelName, checkSchemaName } from "./Names.ts"
 import * as OwnerMove from "./OwnerMove.ts"
-import type { OwnerNotMoved } from "./OwnerMove.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { auditStore } from "./PostgresAuditStore.ts"
 import { followUpStore } from "./PostgresFollowUpStore.ts"
@@ -262,7 +261,7 @@ export const moveOwner = <E, R>({
   owner,
   patience = "1 minute",
   to
-}: MoveOptions<E, R>): Effect.Effect<void, OwnerNotMoved | SchemaRefused | StoreUnavailable | E, R> =>
+}: MoveOptions<E, R>): Effect.Effect<void, OwnerMove.OwnerNotMoved | SchemaRefused | StoreUnavailable | E, R> =>
   Effect.scoped(
     Effect.flatMap(Effect.all({ from: openSide(from), to: openSide(to) }), (sides) =>
       OwnerMove.moveOwner({ ownerId: owner, ...sides, arrived, patience: Duration.fromInputUnsafe(patience) })

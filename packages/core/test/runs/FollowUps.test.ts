@@ -41,6 +41,13 @@ const storedState = Effect.fnUntraced(function* (key: string) {
 
 const settle = TestClock.adjust("1 millis")
 
+/** The store below it, with some methods of its own. */
+const changed = (change: (store: typeof FollowUpStore.Service) => Partial<typeof FollowUpStore.Service>) =>
+  Layer.effect(
+    FollowUpStore,
+    FollowUpStore.useSync((store) => FollowUpStore.of({ ...store, ...change(store) }))
+  )
+
 describe("FollowUps", () => {
   test(
     "reads a payload by its schema; one that this version cannot read is dead after one attempt and stays to be looked at",
@@ -493,15 +500,9 @@ describe("FollowUps", () => {
       const ended: Array<string> = []
       const stores = InMemory.layerFrom(InMemory.makeState())
       // The new one is under way before the answer to `cancel` arrives.
-      const slow = Layer.effect(
-        FollowUpStore,
-        FollowUpStore.useSync((store) =>
-          FollowUpStore.of({
-            ...store,
-            cancel: (kind, key) => Effect.tap(store.cancel(kind, key), () => Deferred.await(again))
-          })
-        )
-      )
+      const slow = changed((store) => ({
+        cancel: (kind, key) => Effect.tap(store.cancel(kind, key), () => Deferred.await(again))
+      }))
       const services = yield* Layer.build(Layer.provideMerge(FollowUps.layer, Layer.provideMerge(slow, stores)))
       yield* Effect.gen(function* () {
         const followUps = yield* FollowUps
@@ -578,20 +579,14 @@ describe("FollowUps", () => {
     Effect.gen(function* () {
       const claimed = yield* Deferred.make<void>()
       const goOn = yield* Deferred.make<void>()
-      const slow = Layer.effect(
-        FollowUpStore,
-        FollowUpStore.useSync((store) =>
-          FollowUpStore.of({
-            ...store,
-            claim: (...given) =>
-              Effect.tap(store.claim(...given), (claims) =>
-                claims.length === 0
-                  ? Effect.void
-                  : Effect.andThen(Deferred.succeed(claimed, undefined), Deferred.await(goOn))
-              )
-          })
-        )
-      )
+      const slow = changed((store) => ({
+        claim: (...given) =>
+          Effect.tap(store.claim(...given), (claims) =>
+            claims.length === 0
+              ? Effect.void
+              : Effect.andThen(Deferred.succeed(claimed, undefined), Deferred.await(goOn))
+          )
+      }))
       const stores = InMemory.layerFrom(InMemory.makeState())
       const services = yield* Layer.build(Layer.provideMerge(FollowUps.layer, Layer.provideMerge(slow, stores)))
       yield* Effect.gen(function* () {
@@ -642,16 +637,9 @@ describe("FollowUps", () => {
     Effect.gen(function* () {
       const paused = yield* Deferred.make<Duration.Duration | null>()
       const stores = InMemory.layerFrom(InMemory.makeState())
-      const watched = Layer.effect(
-        FollowUpStore,
-        FollowUpStore.useSync((store) =>
-          FollowUpStore.of({
-            ...store,
-            fail: (claim, failure) =>
-              Effect.andThen(Deferred.succeed(paused, failure.pause), store.fail(claim, failure))
-          })
-        )
-      )
+      const watched = changed((store) => ({
+        fail: (claim, failure) => Effect.andThen(Deferred.succeed(paused, failure.pause), store.fail(claim, failure))
+      }))
       const services = yield* Layer.build(Layer.provideMerge(FollowUps.layer, Layer.provideMerge(watched, stores)))
       const patient = new FollowUpFailed({ message: "Later.", isRetryable: true, pauseMillis: 1e300 })
       yield* Effect.gen(function* () {
@@ -667,18 +655,12 @@ describe("FollowUps", () => {
     Effect.gen(function* () {
       const durations: Array<number> = []
       const stores = InMemory.layerFrom(InMemory.makeState())
-      const watched = Layer.effect(
-        FollowUpStore,
-        FollowUpStore.useSync((store) =>
-          FollowUpStore.of({
-            ...store,
-            claim: (kinds, limit, duration, rules) => {
-              durations.push(Duration.toMillis(duration))
-              return store.claim(kinds, limit, duration, rules)
-            }
-          })
-        )
-      )
+      const watched = changed((store) => ({
+        claim: (kinds, limit, duration, rules) => {
+          durations.push(Duration.toMillis(duration))
+          return store.claim(kinds, limit, duration, rules)
+        }
+      }))
       const kernel = TestKernel.layer([], {
         stores: Layer.provideMerge(watched, stores),
         settings: { lease: "3 seconds" }
