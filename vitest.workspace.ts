@@ -32,7 +32,8 @@ const measuring = [
   "packages/adapters/test/files/Preparing.integration.test.ts",
   "packages/adapters/test/providers/WorstEvents.integration.test.ts",
   "packages/adapters/test/postgres/{ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
-  "packages/http/test/{Fair*,Followers,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
+  "packages/http/test/{Fair*,Followers,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts",
+  "test/patterns.integration.test.ts"
 ]
 
 /** They are long, or a library of theirs changes what all files of a process share. */

@@ -1,5 +1,6 @@
 /** The doc comments of a source file with the members that they document, read from its syntax. Nothing is executed. */
 import { parseSync } from "rolldown/utils"
+import { childNodes, isNode, type Node } from "./Syntax.ts"
 
 export interface DocComment {
   /** The names of the declarations around the member, and its own: `RunStore.begin`. The comment of a whole file has the name `module`. */
@@ -8,18 +9,6 @@ export interface DocComment {
   /** Without the marks of the comment. Lines of a paragraph are joined; list items and paragraphs are lines of their own. */
   readonly text: string
 }
-
-export interface Node {
-  readonly type: string
-  readonly start: number
-  readonly end: number
-  readonly [field: string]: unknown
-}
-
-export const isNode = (value: unknown): value is Node =>
-  typeof value === "object" && value !== null && "type" in value && "start" in value && "end" in value
-
-const childNodes = (node: Node): ReadonlyArray<Node> => Object.values(node).flat().filter(isNode)
 
 const declaredName = (node: Node): string | undefined => {
   const declared = [node["declaration"], node["declarations"]].flat().find(isNode)

@@ -1,6 +1,6 @@
 /** Finds the generator functions and the classes that calls make anew, from the syntax of a source file. Nothing is executed. */
 import { parseSync } from "rolldown/utils"
-import { isNode, type Node } from "./DocComments.ts"
+import { childNodes, isNode, type Node } from "./Syntax.ts"
 
 /** What these make is made once: for a layer, for a service, for a server. Other code runs in calls. */
 const buildingCall = /^(?:Layer|HttpApiBuilder|HttpRouter)\./u
@@ -33,7 +33,7 @@ export const madeInCalls = (source: string): ReadonlyArray<number> => {
       // `makeX = (options) => Effect.gen(…)`: the generator is the body of what builds.
       if (place === "call" || node["expression"] !== true) name = ""
     }
-    for (const each of Object.values(node).flat()) if (isNode(each)) walk(each, node, place, name)
+    for (const each of childNodes(node)) walk(each, node, place, name)
   }
 
   const program: unknown = parseSync("source.ts", source).program

@@ -1,6 +1,7 @@
 /** The MUST sentences of a port, the titles of a suite's cases, and the page `test/contracts.md` that maps the first to the second. */
 import { parseSync } from "rolldown/utils"
-import { docCommentsIn, isNode, type Node, sentencesIn } from "./DocComments.ts"
+import { docCommentsIn, sentencesIn } from "./DocComments.ts"
+import { everyNode, isNode, type Node } from "./Syntax.ts"
 
 /** A MUST sentence and the member whose comment contains it. */
 export interface Promised {
@@ -24,11 +25,6 @@ export const promisedSentences = (source: string): ReadonlyArray<Promised> =>
       .filter((sentence) => /\bMUST\b/u.test(sentence))
       .map((sentence) => ({ member, sentence }))
   )
-
-const everyNode = (node: Node): ReadonlyArray<Node> => [
-  node,
-  ...Object.values(node).flat().filter(isNode).flatMap(everyNode)
-]
 
 /** The title of `test(title, case)`. A title with places to fill in keeps them: `on status ${status}`. */
 const callTitle = (source: string, call: Node): ReadonlyArray<string> => {

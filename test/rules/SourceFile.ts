@@ -3,17 +3,9 @@ import { readFileSync, readdirSync } from "node:fs"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseAst } from "rolldown/parseAst"
+import { childNodes, everyNode, isNode, type Node } from "./Syntax.ts"
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-
-type Node = Readonly<Record<string, unknown>> & { readonly type: string }
-
-const isNode = (value: unknown): value is Node =>
-  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
-
-const children = (node: Node): ReadonlyArray<Node> => Object.values(node).flat().filter(isNode)
-
-const everyNode = (node: Node): ReadonlyArray<Node> => [node, ...children(node).flatMap(everyNode)]
 
 const nodeText = (node: unknown): string | undefined => {
   if (!isNode(node)) return undefined
@@ -50,12 +42,12 @@ export const patternsIn = (source: string): { readonly literals: ReadonlyArray<R
 const boundNames = (pattern: unknown): ReadonlyArray<string> => {
   if (!isNode(pattern)) return []
   if (pattern.type === "Identifier") return [nodeText(pattern) ?? ""]
-  return pattern.type === "Property" ? boundNames(pattern["value"]) : children(pattern).flatMap(boundNames)
+  return pattern.type === "Property" ? boundNames(pattern["value"]) : childNodes(pattern).flatMap(boundNames)
 }
 
 const declaredNames = (declaration: Node): ReadonlyArray<string> =>
   declaration.type === "VariableDeclaration"
-    ? children(declaration).flatMap((declarator) => boundNames(declarator["id"]))
+    ? childNodes(declaration).flatMap((declarator) => boundNames(declarator["id"]))
     : boundNames(declaration["id"])
 
 const named = (kind: unknown, name: string | undefined) => (kind === "type" ? `type ${name}` : `${name}`)
@@ -72,7 +64,7 @@ const exportedBy = (node: Node, file: string): ReadonlyArray<string> => {
   if (node.type !== "ExportNamedDeclaration") return []
   const { declaration } = node
   if (isNode(declaration)) return declaredNames(declaration).map((name) => named(node["exportKind"], name))
-  return children(node)
+  return childNodes(node)
     .filter(({ type }) => type === "ExportSpecifier")
     .map((specifier) =>
       named(node["exportKind"] === "type" ? "type" : specifier["exportKind"], nodeText(specifier["exported"]))

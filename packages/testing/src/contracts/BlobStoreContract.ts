@@ -202,8 +202,11 @@ class Broken extends Schema.TaggedError<Broken>()("Broken", {}) {}
 const strangeIds = ["..", "../x", "a/b", "%2e%2e", "'; --", "\0", "con", "?uploads", " ", "x".repeat(2000)]
 
 /** No two adjacent kilobytes are equal. */
-const sampleBytes = (size: number): Uint8Array =>
-  Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 8) * 17 + (index >> 16)) & 0xff)
+const sampleBytes = (size: number): Uint8Array => {
+  const bytes = new Uint8Array(size)
+  for (let index = 0; index < size; index++) bytes[index] = index * 31 + (index >> 8) * 17 + (index >> 16)
+  return bytes
+}
 
 const inChunks = (bytes: Uint8Array, size: number): Stream.Stream<Uint8Array> =>
   Stream.fromIterable(
