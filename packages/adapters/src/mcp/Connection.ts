@@ -69,9 +69,10 @@ interface ServerTransport {
 }
 
 /**
- * In milliseconds. A server that does not answer the first request of the newest revision in this time counts as one of an older revision.
+ * In milliseconds. A server that does not answer the first request of the newest revision in this time counts as one of an older revision. A
+ * program has to be started first, and often fetched; even if it never answers, it is offered within the usual `startTimeout`.
  */
-const probeTimeout = 3000
+const probeTimeouts = { address: 3000, program: 8000 }
 
 export const connect = (
   server: ConnectedServer,
@@ -109,10 +110,11 @@ export const isUnauthorized = (cause: unknown): boolean =>
 
 const open = async (server: ConnectedServer, { answers, isOlder, onChange, signal }: Opening): Promise<Connection> => {
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => onChange("changed") }
+  const timeoutMs = "command" in server ? probeTimeouts.program : probeTimeouts.address
   const client = new Client(
     { name: "colloquy", version: "1.0.0" },
     {
-      versionNegotiation: { mode: isOlder ? "legacy" : "auto", probe: { timeoutMs: probeTimeout } },
+      versionNegotiation: { mode: isOlder ? "legacy" : "auto", probe: { timeoutMs } },
       capabilities: { elicitation: { form: {} } },
       inputRequired: { autoFulfill: false },
       listChanged: { tools: listChanged }

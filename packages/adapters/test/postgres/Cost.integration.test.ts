@@ -129,6 +129,16 @@ onPostgres((url) => {
       Effect.gen(function* () {
         const assistants = yield* AssistantStore
         const runs = yield* RunStore
+        const schema = yield* SchemaName
+        // On a slow machine the server would analyze them meanwhile.
+        yield* Effect.provide(
+          PgClient.use((client) =>
+            Effect.forEach(["assistants", "threads", "messages", "runs"], (table) =>
+              client.unsafe(`alter table ${schema}.${table} set (autovacuum_enabled = false)`)
+            )
+          ),
+          hostClient(url)
+        )
         yield* Effect.repeat(openThread, { times: 99 })
         const thread = yield* openThread
         const turn = Effect.gen(function* () {
