@@ -1,5 +1,6 @@
-// Five projects: `unit` (all day long, no process and no server needed), and four of integration (real sockets, processes, databases): one with a
-// process for each file, two whose files share processes, and one of files that measure. `--project "integration*"` are all four.
+// Six projects. Two need no process and no server: `unit` (all day long) and `walks`. Four are of integration (real sockets, processes,
+// databases): one with a process for each file, two whose files share processes, and one of files that measure. `--project "integration*"` are
+// all four.
 import { globSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
@@ -64,6 +65,24 @@ const publishedPage = {
   }
 }
 
+/** They try every moment, every write or many random cases, which takes a quarter of the time of all unit tests. */
+const walks = [
+  "packages/core/test/**/*Crash.test.ts",
+  "packages/core/test/turns/Interleavings.test.ts",
+  "packages/http/test/EveryStore.test.ts",
+  "packages/*/test/**/*.property.test.ts"
+]
+
+const unit = {
+  maxWorkers: 2,
+  sequence: { groupOrder: 1 },
+  // Modules are loaded once for all files. What a file must not leave behind for the next one, `NoTraces.ts` looks at.
+  isolate: false,
+  setupFiles: ["./test/NoTraces.ts"],
+  // For a test that hangs, not for one that is slow on a busy machine: some walk through hundreds of cases.
+  testTimeout: 60_000
+}
+
 export default defineConfig({
   ...sources,
   test: {
@@ -73,18 +92,13 @@ export default defineConfig({
       {
         ...sources,
         test: {
+          ...unit,
           name: "unit",
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...never, "**/*.integration.test.ts"],
-          // Modules are loaded once for all files. What a file must not leave behind for the next one, `NoTraces.ts` looks at.
-          isolate: false,
-          setupFiles: ["./test/NoTraces.ts"],
-          // For a test that hangs, not for one that is slow on a busy machine: some walk through hundreds of cases.
-          testTimeout: 60_000
+          exclude: [...never, ...walks, "**/*.integration.test.ts"]
         }
       },
+      { ...sources, test: { ...unit, name: "walks", include: walks, exclude: never } },
       {
         ...sources,
         test: {
