@@ -14,9 +14,9 @@ export { SearchFailed, type PagesFound, type WebQuery, type WebResult, type WebS
 const over = (engine: WebSearchPort | null) =>
   wingLayers(SearchSettings, searchPart(engine), { positive: ["results", "maxText", "timeout"] })
 
-/** Over `Kernel.layer`: `WebSearch.layer(tavily({ apiKey }))`. Without an engine (null), only models with a search of their own search. */
+/** Over `Kernel.layer`: `WebSearch.layer(tavily({ apiKey }))`. Without an engine, only models with a search of their own search. */
 export const WebSearch = {
-  layer: (engine: WebSearchPort | null, settings?: DeepPartial<SearchSettings>) => over(engine).layer(settings),
+  layer: (engine: WebSearchPort | null = null, settings?: DeepPartial<SearchSettings>) => over(engine).layer(settings),
   layerConfig: (engine: WebSearchPort | null, settings: Config.Wrap<DeepPartial<SearchSettings>>) =>
     over(engine).layerConfig(settings)
 }

@@ -52,7 +52,7 @@ const kernelLayer = (
   const find = search ?? (() => Effect.succeed({ results: [result("foxes"), result("hens")], costUsd: 0.008 }))
   const engine =
     search === null
-      ? null
+      ? undefined
       : { id: "engine", priceUsd: 0.008, search: (query: WebQuery) => (asked.push(query), find(query)) }
   return WebSearch.layer(engine, settings).pipe(
     Layer.provideMerge(Kernel.layer),
