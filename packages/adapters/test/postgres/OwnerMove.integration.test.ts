@@ -271,6 +271,36 @@ const suite = (url: string, isToCitus: boolean) => {
     return
   }
 
+  it.live("an owner who comes back while its old rows are to be removed keeps them", () =>
+    Effect.gen(function* () {
+      const { from, move } = yield* openTwo
+      yield* from.here(openThread)
+      yield* move()
+      const client = yield* PgClient
+      const [isHeld, ends] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      // As a copy back does while it writes.
+      const copy = client.unsafe("select pg_advisory_xact_lock(hashtextextended('ada', 1836021351))").pipe(
+        Effect.andThen(Deferred.succeed(isHeld, undefined)),
+        Effect.andThen(Deferred.await(ends)),
+        client.withTransaction
+      )
+      const copying = yield* Effect.forkChild(copy)
+      yield* Deferred.await(isHeld)
+      const removing = yield* Effect.forkChild(Postgres.removeMoved({ ...from.options, age: 0 }))
+      yield* client
+        .unsafe<{ readonly waiting: bigint }>(
+          `select count(*) as waiting from pg_locks l join pg_stat_activity a on a.pid = l.pid
+           where l.locktype = 'advisory' and not l.granted and a.query like '%1836021351%'`
+        )
+        .pipe(Effect.repeat({ until: ([row]) => Number(row?.waiting) > 0 }))
+      yield* client.unsafe(`update ${from.schema}.owner_moves set state = 'ARRIVED'`)
+      yield* Deferred.succeed(ends, undefined)
+      yield* Effect.andThen(Fiber.join(copying), Fiber.join(removing))
+      assert.lengthOf(yield* allRows(from.schema, "threads", "ada"), 1)
+      assert.lengthOf(yield* from.here(ThreadStore.use((store) => store.list({ skip: 0, limit: 10 }))), 1)
+    }).pipe(Effect.scoped, Effect.provide(hostClient(url)))
+  )
+
   it.live("an owner moves back, and its numbers go on", () =>
     Effect.gen(function* () {
       const { from, move, to } = yield* openTwo
