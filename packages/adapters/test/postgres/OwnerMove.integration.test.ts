@@ -279,11 +279,13 @@ const suite = (url: string, isToCitus: boolean) => {
       const client = yield* PgClient
       const [isHeld, ends] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       // As a copy back does while it writes.
-      const copy = client.unsafe("select pg_advisory_xact_lock(hashtextextended('ada', 1836021351))").pipe(
-        Effect.andThen(Deferred.succeed(isHeld, undefined)),
-        Effect.andThen(Deferred.await(ends)),
-        client.withTransaction
-      )
+      const copy = client
+        .unsafe("select pg_advisory_xact_lock(hashtextextended('ada', 1836021351))")
+        .pipe(
+          Effect.andThen(Deferred.succeed(isHeld, undefined)),
+          Effect.andThen(Deferred.await(ends)),
+          client.withTransaction
+        )
       const copying = yield* Effect.forkChild(copy)
       yield* Deferred.await(isHeld)
       const removing = yield* Effect.forkChild(Postgres.removeMoved({ ...from.options, age: 0 }))
