@@ -1,11 +1,19 @@
 /** The last lines of a run tell the truth, also about what did not run. */
 import { assert, describe, it } from "@effect/vitest"
-import { browserLines, countLine, databaseLines } from "./Summary.ts"
+import { browserLines, countLine, databaseLines, secondTryLines } from "./Summary.ts"
 
 describe("the summary of a test run", () => {
   it("counts, and leaves skipped tests out when there are none", () => {
     assert.strictEqual(countLine({ passed: 3 }, 0), "3 passed, 0 failed")
     assert.strictEqual(countLine({ passed: 3, failed: 1, skipped: 2 }, 0), "3 passed, 1 failed, 2 skipped")
+  })
+
+  it("names what failed once and passed at the second try", () => {
+    assert.deepStrictEqual(secondTryLines([]), [])
+    assert.deepStrictEqual(secondTryLines(["a.test.ts > works"]), [
+      "Failed once and passed at the second try (1):",
+      "  a.test.ts > works"
+    ])
   })
 
   it("counts a file that could not be loaded as a failed test", () => {

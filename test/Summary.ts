@@ -1,4 +1,7 @@
-/** The last lines of a test run: which databases and browsers were tested, and how many tests passed, failed and were skipped. */
+/**
+ * The last lines of a test run: which databases and browsers were tested, which tests failed once and passed at the second try, and how many
+ * passed, failed and were skipped.
+ */
 import { writeFileSync } from "node:fs"
 import type { Reporter, TestModule } from "vitest/node"
 
@@ -25,6 +28,12 @@ export const browserLines = (counts: Readonly<Record<string, number>>): Readonly
   if (Chromium > 0) return [`Browsers tested: Chromium (${Chromium} tests)`]
   return missing > 0 ? ["Chromium was NOT tested: it is not installed"] : []
 }
+
+/** Each of them is a fault, of the test or of what it tests, and is to be mended. */
+export const secondTryLines = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.length === 0
+    ? []
+    : [`Failed once and passed at the second try (${names.length}):`, ...names.map((name) => `  ${name}`)]
 
 export const countLine = (counts: Readonly<Record<string, number>>, brokenFiles: number): string => {
   const { passed = 0, failed = 0, skipped = 0 } = counts
@@ -54,7 +63,12 @@ export default class Summary implements Reporter {
         (test) => test.meta().browser ?? ""
       )
     )
-    const text = [...databases, ...browsers, line].join("\n")
+    const secondTries = secondTryLines(
+      tests
+        .filter((test) => test.result().state === "passed" && (test.diagnostic()?.retryCount ?? 0) > 0)
+        .map((test) => `${test.module.relativeModuleId} > ${test.fullName}`)
+    )
+    const text = [...databases, ...browsers, ...secondTries, line].join("\n")
     const file = process.env["COLLOQUY_TEST_SUMMARY"]
     if (file) writeFileSync(file, `${text}\n`)
     console.log(text)
