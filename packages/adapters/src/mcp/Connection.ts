@@ -70,7 +70,7 @@ interface ServerTransport {
 
 /**
  * In milliseconds. A server that does not answer the first request of the newest revision in this time counts as one of an older revision. A
- * program has to be started first, and often fetched; even if it never answers, it is offered within the usual `startTimeout`.
+ * program has to be started first, and often fetched; one that never answers that request is offered within the usual `startTimeout`.
  */
 const probeTimeouts = { address: 3000, program: 8000 }
 

@@ -14,6 +14,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method } = JSON.parse(line)
   if (method === "server/discover") {
     if (deed === "handshake") process.exit(1)
+    if (deed === "unheard") return
     write({ id, error: { code: -32_601, message: "Method not found" } })
   } else if (method === "initialize") {
     const serverInfo = { name: "hostile", version: "1" }

@@ -77,3 +77,10 @@ it.live("an older program that ends at the newest question is started again, and
     )
   )
 )
+
+it.live("an older program that does not answer the newest question is offered after it", () =>
+  untilOffered((all) => all.includes("old_echo")).pipe(
+    Principal.provide("ada"),
+    Effect.provide(kernelWith([{ name: "old", ...program("HostileProcess.ts", "unheard") }], []))
+  )
+)
