@@ -69,6 +69,7 @@ const publishedPage = {
 
 /** They try every moment, every write or many random cases, which takes a quarter of the time of all unit tests. */
 const walks = [
+  "packages/adapters/test/providers/RepeatedChunk.test.ts",
   "packages/core/test/**/*Crash.test.ts",
   "packages/core/test/turns/Interleavings.test.ts",
   "packages/http/test/EveryStore.test.ts",

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseAst } from "rolldown/parseAst"
+import { childNodes, isNode, type Node } from "../test/rules/Syntax.ts"
 import { root } from "./Workspace.ts"
 
 /** Sources, each with the tests that are to notice its changes. */
@@ -41,14 +42,9 @@ interface Mutant {
   readonly told: string
 }
 
-type Node = Readonly<Record<string, unknown>> & { readonly type: string; readonly start: number; readonly end: number }
-
-const isNode = (value: unknown): value is Node =>
-  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string" && "start" in value
-
 const everyNode = (node: Node): ReadonlyArray<Node> =>
   // Types are gone when the program runs.
-  node.type.startsWith("TS") ? [] : [node, ...Object.values(node).flat().filter(isNode).flatMap(everyNode)]
+  node.type.startsWith("TS") ? [] : [node, ...childNodes(node).flatMap(everyNode)]
 
 const otherOperators: Readonly<Record<string, string>> = {
   "===": "!==",

@@ -216,8 +216,8 @@ interface Moving {
 }
 
 /** Held while the rows of an owner are copied into a database, or deleted from it. */
-const copyKey = "hashtextextended($1, 1836021351)"
-const copyLock = `select pg_advisory_xact_lock(${copyKey})`
+export const copyKey = "hashtextextended($1, 1836021351)"
+export const copyLock = `select pg_advisory_xact_lock(${copyKey})`
 
 const stateOfMove = `select id::text, state from {schema}.owner_moves where owner = $1 and state <> 'ARRIVED'`
 

@@ -32,7 +32,7 @@ import * as Schedule from "effect/Schedule"
 import { onCitus, onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import type { Stores } from "../../src/Stores.ts"
-import { conditions, uncopiedTables } from "../../src/postgres/OwnerMove.ts"
+import { conditions, copyKey, copyLock, uncopiedTables } from "../../src/postgres/OwnerMove.ts"
 import { fillEveryTable } from "./EveryTable.ts"
 import { hostClient, scratchSchema } from "./Scratch.ts"
 
@@ -280,7 +280,7 @@ const suite = (url: string, isToCitus: boolean) => {
       const [isHeld, ends] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       // As a copy back does while it writes.
       const copy = client
-        .unsafe("select pg_advisory_xact_lock(hashtextextended('ada', 1836021351))")
+        .unsafe(copyLock, [ada])
         .pipe(
           Effect.andThen(Deferred.succeed(isHeld, undefined)),
           Effect.andThen(Deferred.await(ends)),
@@ -292,7 +292,8 @@ const suite = (url: string, isToCitus: boolean) => {
       yield* client
         .unsafe<{ readonly waiting: bigint }>(
           `select count(*) as waiting from pg_locks l join pg_stat_activity a on a.pid = l.pid
-           where l.locktype = 'advisory' and not l.granted and a.query like '%1836021351%'`
+           where l.locktype = 'advisory' and not l.granted and position($1 in a.query) > 0`,
+          [copyKey]
         )
         .pipe(Effect.repeat({ until: ([row]) => Number(row?.waiting) > 0 }))
       yield* client.unsafe(`update ${from.schema}.owner_moves set state = 'ARRIVED'`)

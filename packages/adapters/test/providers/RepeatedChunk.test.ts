@@ -190,7 +190,7 @@ const anthropic: StreamDialect<Anthropic.AnswerState> = {
 
 const same = <State>(dialect: StreamDialect<State>, delta: Delta) =>
   Effect.gen(function* () {
-    for (let seed = 0; seed < 200; seed++) {
+    for (let seed = 0; seed < 400; seed++) {
       const random = seededRandom(seed)
       const answer = randomAnswer(random, delta)
       const bytes = new TextEncoder().encode(answer.map((data) => `data: ${data}\n\n`).join(""))

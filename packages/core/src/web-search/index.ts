@@ -11,12 +11,12 @@ export { defaultSearchSettings, type SearchSettings } from "./SearchSettings.ts"
 export { Source, sourcesIn } from "./Sources.ts"
 export { SearchFailed, type PagesFound, type WebQuery, type WebResult, type WebSearchPort } from "./WebSearch.ts"
 
-const over = (engine: WebSearchPort | null) =>
+const over = (engine: WebSearchPort | null = null) =>
   wingLayers(SearchSettings, searchPart(engine), { positive: ["results", "maxText", "timeout"] })
 
 /** Over `Kernel.layer`: `WebSearch.layer(tavily({ apiKey }))`. Without an engine, only models with a search of their own search. */
 export const WebSearch = {
-  layer: (engine: WebSearchPort | null = null, settings?: DeepPartial<SearchSettings>) => over(engine).layer(settings),
-  layerConfig: (engine: WebSearchPort | null, settings: Config.Wrap<DeepPartial<SearchSettings>>) =>
+  layer: (engine?: WebSearchPort | null, settings?: DeepPartial<SearchSettings>) => over(engine).layer(settings),
+  layerConfig: (engine: WebSearchPort | null | undefined, settings: Config.Wrap<DeepPartial<SearchSettings>>) =>
     over(engine).layerConfig(settings)
 }
