@@ -25,7 +25,7 @@ export {
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
 export { pullStream } from "./primitives/PullStream.ts"
 export { type DeepPartial, readSettings, type SettingRules, SettingsUnusable } from "./primitives/Settings.ts"
-export type { WingLayers } from "./primitives/WingLayer.ts"
+export { readConfig, type WingLayers } from "./primitives/WingLayer.ts"
 export { runYielding } from "./primitives/RunYielding.ts"
 export { runSteps, type Steps } from "./primitives/Steps.ts"
 export { RecentlyUsed } from "./primitives/RecentlyUsed.ts"

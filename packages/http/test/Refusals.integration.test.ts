@@ -3,11 +3,17 @@
  * answer says to browsers.
  */
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as Schema from "effect/Schema"
 import { createServer } from "node:http"
 import { connect } from "node:net"
 import { inChromium } from "../../../test/browser.ts"
 import { docsPage } from "../src/docs-page/index.ts"
 import { refuseInJson } from "../src/node/index.ts"
+import { served, wingApi } from "../src/wings/WingEndpoints.ts"
 import { keys, open, type Service } from "./Service.ts"
 import { straight, throughWeb } from "./BothWays.ts"
 import { listen, portIn, talk } from "./Sockets.ts"
@@ -104,7 +110,18 @@ describe("a body that is sent by half", () => {
     }
   })
 
-  it("by somebody who was answered already loses its connection", async () => {
+  it("is 408 at an endpoint of a host's wing, too", async () => {
+    const set = HttpApiEndpoint.post("set", "/moods", { payload: Schema.Struct({ mood: Schema.String }) })
+    const api = wingApi(HttpApiGroup.make("moods").add(set))
+    const handlers = HttpApiBuilder.group(api, "moods", (group) => group.handle("set", () => Effect.void))
+    const wings = [{ part: "mood", endpoints: served(api, handlers) }]
+    await using service = await open([], { http: { bodyTimeout: "200 millis", wings } })
+    await using server = await listen(service.node)
+    const half = start("application/json", '{"mood"').replace("/threads/messages", "/moods")
+    assert.deepStrictEqual(read(await talk(portIn(server), half, false)), inJson(408))
+  })
+
+  it("by a caller who was answered already loses its connection", async () => {
     await using service = await open([], { http: { bodyTimeout: "200 millis" } })
     await using server = await listen(service.node)
     const half = "POST /threads/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nhalf"

@@ -4,7 +4,8 @@
  * disconnects or changes its list of tools, the offered tools follow; no turn and no start of the kernel fails because of a server.
  */
 import { HostedTools, type HostedTool } from "@colloquy/core"
-import * as Config from "effect/Config"
+import { readConfig } from "@colloquy/core/adapters"
+import type * as Config from "effect/Config"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -53,7 +54,7 @@ export const layerConfig = (
   servers: ReadonlyArray<McpServer>,
   settings: Config.Wrap<McpSettings>
 ): Layer.Layer<never, Config.ConfigError, HostedTools> =>
-  Layer.unwrap(Effect.map(Config.unwrap(settings), (read) => layer(servers, read)))
+  Layer.unwrap(Effect.map(readConfig(settings), (read) => layer(servers, read)))
 
 /** Offers a server's tools while it is connected, in the background. Returns an effect that waits for the first attempt to connect. */
 const follow = Effect.fnUntraced(function* (

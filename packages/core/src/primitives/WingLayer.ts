@@ -3,6 +3,8 @@ import * as Config from "effect/Config"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
 import { type DeepPartial, readSettings, type SettingRules, type SettingsUnusable } from "./Settings.ts"
 
 /** The two ways to add a wing to a kernel. */
@@ -33,5 +35,28 @@ export const wingLayers = <Settings extends object, Out, Error, In>(
     if (settings === undefined) return over(defaults)
     return Layer.unwrap(Effect.map(readSettings(name, defaults, settings, rules), over))
   }
-  return { layer, layerConfig: (settings) => Layer.unwrap(Effect.map(Config.unwrap(settings), layer)) }
+  return { layer, layerConfig: (settings) => Layer.unwrap(Effect.map(readConfig(settings), layer)) }
+}
+
+/** The settings, or everything that is wrong with them: `Config.unwrap` alone tells the first fault only. */
+export const readConfig = <Settings>(settings: Config.Wrap<Settings>): Effect.Effect<Settings, Config.ConfigError> =>
+  Effect.catch(Config.unwrap(settings), (first) =>
+    Effect.flatMap(
+      Effect.partition(singleConfigs(settings), (config) => config),
+      ([, faults]) => Effect.fail(joined(first, faults))
+    )
+  )
+
+const singleConfigs = (settings: unknown): ReadonlyArray<Config.Config<unknown>> => {
+  if (Config.isConfig(settings)) return [settings]
+  return typeof settings === "object" && settings !== null ? Object.values(settings).flatMap(singleConfigs) : []
+}
+
+/** Where the configuration cannot be read at all, the first fault says everything. */
+const joined = (first: Config.ConfigError, faults: ReadonlyArray<Config.ConfigError>): Config.ConfigError => {
+  const [issue, ...others] = faults.flatMap(({ cause }) => (Schema.isSchemaError(cause) ? [cause.issue] : []))
+  if (issue === undefined || others.length < faults.length - 1) return first
+  return new Config.ConfigError(
+    new Schema.SchemaError(new SchemaIssue.Composite(Schema.Unknown.ast, [issue, ...others]))
+  )
 }

@@ -63,6 +63,22 @@ describe("a wing", () => {
       assert.include(String(yield* Effect.flip(from({ BATCH: "three", IMAGE: "4" }))), "BATCH")
     })
   )
+
+  it.effect("is told all that is wrong in the configuration of the program, at every depth", () =>
+    Effect.gen(function* () {
+      const configured = built(
+        layerConfig({
+          batch: Config.Int("BATCH"),
+          model: Config.all({ name: Config.String("MODEL"), retries: Config.succeed(1) }),
+          limits: { image: Config.Int("IMAGE"), video: Config.withDefault(Config.Int("VIDEO"), 5) }
+        })
+      )
+      const provider = ConfigProvider.layer(ConfigProvider.fromEnv({ env: { BATCH: "three", VIDEO: "five" } }))
+      const { _tag, message } = yield* Effect.flip(Effect.provide(configured, provider))
+      assert.strictEqual(_tag, "ConfigError")
+      assert.deepStrictEqual(message.match(/(?<=")[A-Z]+(?=")/gu), ["BATCH", "MODEL", "IMAGE", "VIDEO"])
+    })
+  )
 })
 
 interface ManySettings {

@@ -10,8 +10,9 @@ import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { BadRequest, RequestTimeout } from "../wire/Errors.ts"
+import { BadRequest } from "../wire/Errors.ts"
 import type { Bounds } from "../HttpSettings.ts"
+import { tooSlow } from "./BodyErrors.ts"
 import { type FormPart, FormParts, malformed } from "./FormParts.ts"
 import { decodeText } from "./Text.ts"
 import { type BodyFault, type KeepFile, dropped, type Outcome, type UploadedFile } from "./UploadedFile.ts"
@@ -20,9 +21,6 @@ export interface MultipartForm {
   readonly fields: ReadonlyArray<readonly [string, string]>
   readonly files: ReadonlyArray<UploadedFile>
 }
-
-/** The client has stopped sending before the end. */
-export const tooSlow = () => new RequestTimeout({ detail: "The rest of the body did not come in time" })
 
 export const readMultipart = Effect.fnUntraced(function* (
   headers: Readonly<Record<string, string>>,

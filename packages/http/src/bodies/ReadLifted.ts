@@ -6,8 +6,7 @@ import * as Stream from "effect/Stream"
 import type { Bounds } from "../HttpSettings.ts"
 import type { BadRequest, PayloadTooLarge, RequestTimeout } from "../wire/Errors.ts"
 import { type LiftedBody, MediaLifter } from "./LiftedMedia.ts"
-import { tooSlow } from "./Multipart.ts"
-import { tooLarge, unreadable } from "./BodyErrors.ts"
+import { tooLarge, tooSlow, unreadable } from "./BodyErrors.ts"
 import { type RawBody, readJson } from "./RequestBody.ts"
 
 /** Larger pieces come from hosts that have read the body already. In bytes. */

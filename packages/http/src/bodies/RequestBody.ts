@@ -19,13 +19,13 @@ import {
   UnsupportedMediaType,
   type ValidationError
 } from "../wire/Errors.ts"
-import { unreadable } from "./BodyErrors.ts"
+import { tooSlow, unreadable } from "./BodyErrors.ts"
 import { exactFields } from "../wire/MessageBody.ts"
 import { readForm } from "./FormFields.ts"
 import type { Bounds } from "../HttpSettings.ts"
 import { holdsMoreThan, type JsonFault, maximumDepth, maximumValues, parsingJson } from "../wire/Json.ts"
 import { fileKeeper, type FileRooms } from "./KeepFiles.ts"
-import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
+import { type MultipartForm, readMultipart } from "./Multipart.ts"
 import type { Installed, RawFields } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
 import { decodingFormText, decodingText, hasTextOver, textOverLimit } from "./Text.ts"

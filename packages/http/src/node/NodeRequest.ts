@@ -18,6 +18,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { ServerResponse } from "node:http"
 import type { TimedBody } from "../bodies/TimedBody.ts"
+import { HttpSettings } from "../HttpSettings.ts"
 import { type HostedMessage, requestLine } from "./HostedMessage.ts"
 import { hostHeaders } from "./HostHeaders.ts"
 import { type BodyFault, NodeBody } from "./NodeBody.ts"
@@ -90,12 +91,11 @@ export class NodeRequest extends Inspectable.Class implements HttpServerRequest,
   }
 
   get arrayBuffer(): Effect.Effect<ArrayBuffer, HttpServerError> {
-    return Effect.flatMap(MaxBodySize, (limit) => {
-      const bytes = Effect.callback<ArrayBuffer, BodyFault>((resume) =>
-        Effect.sync(this.exchange.body.whole(limit === undefined ? Infinity : Number(limit), resume))
+    return Effect.flatMap(Effect.all([MaxBodySize, HttpSettings]), ([limit, { bodyTimeout }]) =>
+      Effect.mapError(this.bytesWithin(limit === undefined ? Infinity : Number(limit), bodyTimeout), (error) =>
+        error === "late" ? this.unreadable(error) : error
       )
-      return Effect.mapError(bytes, (fault) => this.unreadable(fault))
-    })
+    )
   }
 
   bytesWithin(limit: number, time: Duration.Input): Effect.Effect<ArrayBuffer, HttpServerError | "late"> {
@@ -153,7 +153,7 @@ export class NodeRequest extends Inspectable.Class implements HttpServerRequest,
     })
   }
 
-  private unreadable(fault: BodyFault | "malformed", cause: unknown = fault): HttpServerError {
+  private unreadable(fault: BodyFault | "malformed" | "late", cause: unknown = fault): HttpServerError {
     const reason = fault === "too_large" ? "BodyTooLarge" : "Parse"
     return new HttpServerError({ reason: new RequestParseError({ request: this, reason, cause }) })
   }
