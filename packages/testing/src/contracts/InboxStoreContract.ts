@@ -5,6 +5,7 @@ import { assert } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Struct from "effect/Struct"
 import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, moment, sampleUsage } from "./Samples.ts"
 import {
@@ -61,11 +62,16 @@ export const inboxStoreContract = (test: ContractTest): void => {
 
     const found = yield* listed()
     assert.deepStrictEqual(ids(found), all)
-    const { cancelRequested, explanation, lastSequence, leg, legStart, plan, stream, ...run } = yield* storedRun(
-      first.runId
-    )
-    const { answerId, userMessageId, ...known } = run
-    assert.deepStrictEqual([cancelRequested, explanation, lastSequence, leg, legStart, plan, stream].length, 7)
+    const { answerId, userMessageId, ...run } = yield* storedRun(first.runId)
+    const known = Struct.omit(run, [
+      "cancelRequested",
+      "explanation",
+      "lastSequence",
+      "leg",
+      "legStart",
+      "plan",
+      "stream"
+    ])
     assert.deepStrictEqual(found.at(-1), { ...known, contentPreview: said.slice(0, longestPreview) })
     assert.deepStrictEqual(
       [known.modelCalls, known.firstTokenAt, known.scheduleId, known.parentRunId, answerId === userMessageId],
