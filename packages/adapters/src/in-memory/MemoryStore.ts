@@ -20,8 +20,9 @@ import {
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { oldestFirst } from "./AssistantStore.ts"
 import { type Entry, makeEntry, searchIn, setVectors } from "./ChunkIndex.ts"
-import { countMemories as memoriesOfOwner } from "./QuotaStore.ts"
+import { countMemories } from "./QuotaStore.ts"
 import {
   findAssistant,
   type MemoriesOfAssistant,
@@ -49,7 +50,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       ownedWrite(state, "MemoryStore.apply", (ownerId) => {
         const memories = findMemories(ownerId, assistantId)
         if (memories === undefined) return Option.none()
-        const isFull = () => most !== null && memoriesOfOwner(state, ownerId) >= most
+        const isFull = () => most !== null && countMemories(state, ownerId) >= most
         const applied = (isLearned: boolean) => {
           const outcomes = changes.map((change) => applyTo(memories, change, { at, isFull, isLearned }))
           for (const each of beside) reweigh(memories, each)
@@ -196,9 +197,6 @@ const reweigh = (memories: MemoriesOfAssistant, { content, id, indexed }: Reweig
   const { language, postings } = makeEntry({ ...row.entry, ...indexed, vectors: null }, row.entry.revision)
   row.entry = { ...row.entry, language, postings }
 }
-
-/** Memories with the same time stay in the order in which they were stored, which is the order of the map. */
-const oldestFirst = (a: MemoryRecord, b: MemoryRecord): number => a.createdAt.getTime() - b.createdAt.getTime()
 
 interface ChangeContext {
   readonly at: Date

@@ -250,6 +250,7 @@ export interface State {
     readonly runId: RunId
     readonly at: number
   }>
+  lastChangeMark: number
   readonly schedules: Map<ScheduleId, { readonly ownerId: OwnerId; schedule: Schedule }>
   readonly feedback: Map<MessageId, { readonly ownerId: OwnerId; feedback: Feedback }>
   readonly onlineScores: Map<RunId, { readonly ownerId: OwnerId; score: OnlineScore }>
@@ -292,6 +293,7 @@ export const makeState = (): State => ({
   auditLog: [],
   followed: new Map(),
   runChanges: [],
+  lastChangeMark: 0,
   schedules: new Map(),
   feedback: new Map(),
   onlineScores: new Map(),
@@ -439,8 +441,7 @@ export const move = (state: State, row: RunRow, now: number, status: RunStatus, 
   leaveStatus(row)
   const { ownerId } = row.thread
   if ((state.followed.get(ownerId) ?? 0) > now) {
-    const mark = (state.runChanges.at(-1)?.mark ?? 0) + 1
-    state.runChanges.push({ ownerId, mark, runId: row.run.id, at: now })
+    state.runChanges.push({ ownerId, mark: ++state.lastChangeMark, runId: row.run.id, at: now })
   }
   row.run = { ...row.run, ...change, status }
   if (status === "QUEUED") row.thread.queued.push(row)

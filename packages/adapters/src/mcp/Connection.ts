@@ -70,7 +70,7 @@ interface ServerTransport {
 
 /**
  * In milliseconds. A server that does not answer the first request of the newest revision in this time counts as one of an older revision. A
- * program has to be started first, and often fetched; one that never answers that request is offered within the usual `startTimeout`.
+ * program has to be started first, and often fetched. The time leaves enough of the usual `startTimeout` to ask it as an older one.
  */
 const probeTimeouts = { address: 3000, program: 8000 }
 

@@ -81,8 +81,7 @@ const callAlone = Effect.fnUntraced(function* (
   args: Arguments,
   state: CallState
 ) {
-  const questions = { responses: state.responses, asked: null, heard: 0 }
-  const own = yield* connect(server, () => {}, questions).pipe(
+  const own = yield* connect(server, () => {}, { responses: state.responses }).pipe(
     Effect.mapError(() => new HostedToolFailed({ message: unreachable(server.name) }))
   )
   const result = yield* request(server, own, tool, args, noQuestions).pipe(

@@ -53,7 +53,7 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
       Effect.suspend(() =>
         Effect.map(
           own.call<boolean>("endErasure", "end_erasure", { id: knownId(id), status, at, kept_kind: keptKind }),
-          (has_ended) => has_ended === true
+          (hasEnded) => hasEnded === true
         )
       ),
 

@@ -1,7 +1,7 @@
 /** `SessionStore` on PostgreSQL: the leases, messages and charges of voice sessions. The messages are rows of the same table as those of runs. */
 import { type OwnerId, Principal, type RunId } from "@colloquy/core"
 import { type NewMessage, reservationWait } from "@colloquy/core/adapters"
-import { type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
+import { type SessionCharge, SessionStore } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { call, type Database } from "./Database.ts"
@@ -105,7 +105,7 @@ export const sessionStore = (database: Database, { holder }: Presence): typeof S
         ),
         (rows) => {
           const kept = new Set(rows.map(({ id }) => id))
-          return leases.map(({ sessionId }: SessionLease) => sessionId).filter((id) => !kept.has(id))
+          return leases.map(({ sessionId }) => sessionId).filter((id) => !kept.has(id))
         }
       ),
 

@@ -2,20 +2,13 @@
  * Reads the probabilities of the first tokens of an answer, from Google's `:generateContent`. A model that cannot stop thinking returns no
  * log-probabilities; the reply then has no positions. Used by `providers/Gemini`.
  */
-import { type Usage } from "@colloquy/core"
-import {
-  type NextTokenDriver,
-  type NextTokenReply,
-  type NextTokenRequest,
-  noUsage,
-  type TokenCandidate
-} from "@colloquy/core/adapters"
+import type { NextTokenDriver, NextTokenReply, NextTokenRequest, TokenCandidate } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
-import { callSecrets } from "./Gemini.ts"
+import { callSecrets, readUsage } from "./Gemini.ts"
 import { errorDialect } from "./GeminiErrors.ts"
 import { fetchJson, type TransportSettings } from "./Transport.ts"
-import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
+import { finite, list, record, string, text } from "./Wire.ts"
 
 export interface GeminiNextTokenSettings extends TransportSettings {
   /** The address including the version. */
@@ -61,17 +54,6 @@ const readCandidate = (entry: unknown): ReadonlyArray<TokenCandidate> => {
   const written = string(token)
   return written === undefined || number === undefined ? [] : [{ token: written, logProbability: number }]
 }
-
-const readUsage = (usage: unknown): Usage | null =>
-  isRecord(usage)
-    ? {
-        ...noUsage,
-        inputTokens: count(usage.promptTokenCount),
-        outputTokens: count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount),
-        cachedInputTokens: count(usage.cachedContentTokenCount),
-        reasoningTokens: count(usage.thoughtsTokenCount)
-      }
-    : null
 
 // ------ driver
 

@@ -8,7 +8,7 @@ import type { Usage } from "@colloquy/core"
 import { type ImageReply, type ImageModel, type ImageRequest, ModelError } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
-import type { Multipart } from "./Multipart.ts"
+import { isMultipart, type Multipart } from "./Multipart.ts"
 import { type Call, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"
 import { fromBase64, text } from "./Wire.ts"
 
@@ -41,15 +41,13 @@ export const imageModel = (settings: ImageSettings, protocol: ImageProtocol): Im
     Effect.suspend(() => {
       const { body, ...target } = protocol.call(request)
       const { model, provider } = request
-      const written = isForm(body) ? body : JSON.stringify(body)
+      const written = isMultipart(body) ? body : JSON.stringify(body)
       const call: Call = { provider, model, headers: { ...settings.headers }, ...target, body: written, isOnce: true }
       return Effect.flatMap(fetchJson(call, protocol, { ...imageTimeouts, ...settings }), (answer) =>
         imageReply(protocol.read(answer, request), request)
       )
     })
 })
-
-const isForm = (body: object | Multipart): body is Multipart => "contentType" in body && "bytes" in body
 
 const imageReply = (
   { images, isRefused = false, model, usage }: ReadImages,
@@ -64,6 +62,3 @@ const imageReply = (
     : ({ reason: "malformed", code: "malformed_answer", shouldRetry: false } as const)
   return Effect.fail(new ModelError({ ...fault, provider, model: asked, usage }))
 }
-
-/** A `data:` URL carries an image inside a JSON request. */
-export const dataUrl = (mediaType: string, encoded: string): string => `data:${mediaType};base64,${encoded}`

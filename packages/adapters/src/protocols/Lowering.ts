@@ -4,7 +4,7 @@
  */
 import type { ChatMessage, ChatRequest, ContentPart } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
-import { base64, isRecord, jsonRecord, parseJson, record, type WireRecord } from "./Wire.ts"
+import { dataUrl, isRecord, jsonRecord, parseJson, record, type WireRecord } from "./Wire.ts"
 
 export type FilePart = Exclude<ContentPart, { readonly type: "text" }>
 
@@ -29,8 +29,8 @@ export const textOfFile = (part: FilePart): string | undefined => {
 const quotedName = (part: FilePart): string => (part.filename === null ? "A file" : `"${part.filename}"`)
 
 /** The URL of a file: its own, or a `data:` URL with its bytes. */
-export const dataUrl = ({ mediaType, source }: FilePart): string =>
-  "url" in source ? source.url : `data:${mediaType};base64,${base64(source.bytes)}`
+export const fileUrl = ({ mediaType, source }: FilePart): string =>
+  "url" in source ? source.url : dataUrl(mediaType, source.bytes)
 
 /** The arguments of an earlier call as an object. Malformed arguments become `{}`, because a server would refuse the whole conversation. */
 export const readArguments = (written: string): Schema.JsonObject => jsonRecord(record(parseJson(written)))

@@ -9,6 +9,8 @@ export interface Multipart {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
+export const isMultipart = (body: object): body is Multipart => "contentType" in body && "bytes" in body
+
 /** `boundary` must not occur in any of the parts, which is practically certain for a random one. */
 export const multipart = (
   parts: ReadonlyArray<FormPart>,

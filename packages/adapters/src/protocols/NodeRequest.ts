@@ -103,7 +103,7 @@ class NodeExchange implements Exchange, DispatchHandler {
   /** Set to null when the head of the response arrives, to free its memory: a request may contain images, and a response may take minutes. */
   private request: HttpRequest | null
   private onHead: ((isAnswered: boolean, error?: unknown) => void) | null
-  private isSecondTry = false
+  private isLastTry = false
   private abort: (() => void) | null = null
   private socket: Socket | null = null
   private bytesBefore = 0
@@ -124,7 +124,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.dispatcher = dispatcher
     this.request = request
     this.onHead = onHead
-    this.isSecondTry = request.isOnce === true
+    this.isLastTry = request.isOnce === true
     watchConnections()
     this.send(request)
   }
@@ -217,10 +217,10 @@ class NodeExchange implements Exchange, DispatchHandler {
    */
   private sendAgain(error: unknown): boolean {
     const { bytesBefore, request, socket } = this
-    if (this.isSecondTry || request === null || socket === null || this.state !== "open") return false
+    if (this.isLastTry || request === null || socket === null || this.state !== "open") return false
     const isGone = goneCodes.has(Object(error).code)
     if (!isGone || bytesBefore === 0 || socket.bytesRead !== bytesBefore) return false
-    this.isSecondTry = true
+    this.isLastTry = true
     this.socket = null
     // In the next turn of the event loop undici also knows which other connections the server has closed together with this one.
     setImmediate(() => {

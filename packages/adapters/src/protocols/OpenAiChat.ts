@@ -17,7 +17,7 @@ import {
   replayedFields,
   systemWithJson,
   textOfFile,
-  dataUrl
+  fileUrl
 } from "./Lowering.ts"
 import { type ChatDialect, lowerSampling } from "./OpenAiDialect.ts"
 import { toFault } from "./OpenAiErrors.ts"
@@ -161,9 +161,9 @@ const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect):
   const has = (kind: ChatDialect["parts"][number], supported: boolean | null) =>
     dialect.parts.includes(kind) && supported !== false
   if (part.type === "image" && has("image", info.supportsVision))
-    return { type: "image_url", image_url: { url: dataUrl(part) } }
+    return { type: "image_url", image_url: { url: fileUrl(part) } }
   if (part.type === "video" && has("video", info.supportsVideoInput))
-    return { type: "video_url", video_url: { url: dataUrl(part) } }
+    return { type: "video_url", video_url: { url: fileUrl(part) } }
   if (part.type === "audio" && has("audio", info.supportsAudioInput) && "bytes" in source)
     return lowerAudio(part, source.bytes, dialect)
   if (part.type !== "file") return undefined
@@ -175,7 +175,7 @@ const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect):
     ("url" in source && !dialect.fileUrls)
   )
     return undefined
-  return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: dataUrl(part) } }
+  return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: fileUrl(part) } }
 }
 
 const lowerAudio = (part: FilePart, bytes: Uint8Array, dialect: ChatDialect): WirePart | undefined => {
@@ -361,7 +361,7 @@ const readCitation = (citation: WireRecord, events: Array<ChatEvent>): void => {
   if (url !== undefined) events.push({ _tag: "Source", url, title: text(citation.title) ?? null })
 }
 
-const readUsage = (usage: unknown): Usage | null => {
+export const readUsage = (usage: unknown): Usage | null => {
   if (!isRecord(usage) || finite(usage.prompt_tokens) === undefined) return null
   const input = record(usage.prompt_tokens_details)
   return {

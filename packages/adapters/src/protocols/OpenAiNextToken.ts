@@ -2,21 +2,20 @@
  * Reads the probabilities of the first tokens of an answer, from a request to Chat Completions that is short, not streamed, and asks for
  * `logprobs`. Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */
-import { type Usage } from "@colloquy/core"
-import {
-  type NextTokenDriver,
-  type NextTokenReply,
-  type NextTokenRequest,
-  noUsage,
-  type TokenCandidate,
-  type TokenPosition
+import type {
+  NextTokenDriver,
+  NextTokenReply,
+  NextTokenRequest,
+  TokenCandidate,
+  TokenPosition
 } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
+import { readUsage } from "./OpenAiChat.ts"
 import type { ChatDialect, WireFields } from "./OpenAiDialect.ts"
 import { toFault } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
-import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
+import { finite, list, record, string, text } from "./Wire.ts"
 
 export interface OpenAiNextTokenSettings extends TransportSettings {
   /** The address including the version; `/chat/completions` is appended. */
@@ -68,17 +67,6 @@ const readCandidate = (entry: unknown): ReadonlyArray<TokenCandidate> => {
   const written = string(token)
   return written === undefined || logProbability === undefined ? [] : [{ token: written, logProbability }]
 }
-
-const readUsage = (usage: unknown): Usage | null =>
-  isRecord(usage)
-    ? {
-        ...noUsage,
-        inputTokens: count(usage.prompt_tokens),
-        outputTokens: count(usage.completion_tokens),
-        cachedInputTokens: count(record(usage.prompt_tokens_details).cached_tokens),
-        costUsd: finite(usage.cost) ?? null
-      }
-    : null
 
 // ------ driver
 

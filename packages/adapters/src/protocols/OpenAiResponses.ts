@@ -17,7 +17,7 @@ import type {
 import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"
-import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, dataUrl } from "./Lowering.ts"
+import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, fileUrl } from "./Lowering.ts"
 import { lowerSampling, reasoningEffort, type SamplingRules } from "./OpenAiDialect.ts"
 import { toFault } from "./OpenAiErrors.ts"
 import { openAiFormat } from "./OutputForms.ts"
@@ -170,7 +170,7 @@ const lowerPart = (part: ContentPart, request: ChatRequest): WirePart =>
 /** Undefined when the model or the protocol does not accept the file. Most models here accept no audio, so it is sent only if that is known. */
 const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined => {
   if (part.type === "image")
-    return info.supportsVision === false ? undefined : { type: "input_image", image_url: dataUrl(part), detail: "auto" }
+    return info.supportsVision === false ? undefined : { type: "input_image", image_url: fileUrl(part), detail: "auto" }
   if (part.type === "audio") return info.supportsAudioInput === true ? lowerAudio(part) : undefined
   if (part.type === "video") return undefined
   const written = textOfFile(part)
@@ -178,7 +178,7 @@ const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined 
   if (part.mediaType !== "application/pdf" || info.supportsPdfInput === false) return undefined
   return "url" in part.source
     ? { type: "input_file", file_url: part.source.url }
-    : { type: "input_file", filename: part.filename ?? "document.pdf", file_data: dataUrl(part) }
+    : { type: "input_file", filename: part.filename ?? "document.pdf", file_data: fileUrl(part) }
 }
 
 const lowerAudio = ({ mediaType, source }: FilePart): WirePart | undefined => {

@@ -4,10 +4,10 @@
  */
 import type { Usage } from "@colloquy/core"
 import { type ImageModel, noUsage } from "@colloquy/core/adapters"
-import { dataUrl, imageModel, type ImageSettings, type ReadImages } from "./Images.ts"
+import { imageModel, type ImageSettings, type ReadImages } from "./Images.ts"
 import { toFault } from "./OpenAiErrors.ts"
 import { bearer } from "./Transport.ts"
-import { base64, count, finite, list, record } from "./Wire.ts"
+import { count, dataUrl, finite, list, record } from "./Wire.ts"
 
 export const model = (settings: ImageSettings): ImageModel =>
   imageModel(settings, {
@@ -25,7 +25,7 @@ export const model = (settings: ImageSettings): ImageModel =>
           : {
               input_references: inputs.map(({ bytes, mediaType }) => ({
                 type: "image_url",
-                image_url: { url: dataUrl(mediaType, base64(bytes)) }
+                image_url: { url: dataUrl(mediaType, bytes) }
               }))
             })
       }

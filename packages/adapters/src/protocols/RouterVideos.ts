@@ -13,7 +13,7 @@ import * as Stream from "effect/Stream"
 import type { ApiKey } from "./ApiKey.ts"
 import { toFault } from "./OpenAiErrors.ts"
 import { bearer, type Call, fetchPaced, streamBytes, type TransportSettings } from "./Transport.ts"
-import { base64, finite, record, text, type WireRecord } from "./Wire.ts"
+import { dataUrl, finite, record, text, type WireRecord } from "./Wire.ts"
 
 export interface RouterVideoSettings extends TransportSettings {
   readonly baseUrl: string
@@ -37,18 +37,18 @@ const lower = ({ firstFrame, lastFrame, model, options, prompt, references }: Vi
   }
 }
 
-const dataUri = ({ bytes, mimeType }: Picture) => ({ url: `data:${mimeType};base64,${base64(bytes)}` })
+const inUrl = ({ bytes, mimeType }: Picture) => ({ url: dataUrl(mimeType, bytes) })
 
 const lowerFrame = (picture: Picture, frame: string) => ({
   type: "image_url",
-  image_url: dataUri(picture),
+  image_url: inUrl(picture),
   frame_type: frame
 })
 
 const lowerReference = (reference: VideoReference): WireRecord => {
   switch (reference.kind) {
     case "image":
-      return { type: "image_url", image_url: dataUri(reference.picture) }
+      return { type: "image_url", image_url: inUrl(reference.picture) }
     case "audio":
       return { type: "audio_url", audio_url: { url: reference.url } }
     case "video":

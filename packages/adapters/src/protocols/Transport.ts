@@ -157,12 +157,12 @@ const notReached = (call: Call, error: unknown): ModelError => {
   const { origin } = new URL(call.url)
   return modelError(
     call,
-    { reason: "connection", forOperator: heard(call, `${origin}: ${errorSentence(error)}`) },
+    { reason: "connection", forOperator: sentenceForOperator(call, `${origin}: ${errorSentence(error)}`) },
     null
   )
 }
 
-const heard = ({ body, model, secrets }: Call, sentence: string): string => {
+const sentenceForOperator = ({ body, model, secrets }: Call, sentence: string): string => {
   const request = typeof body === "string" ? body.replaceAll(model, "") : ""
   const keys = Object.values(secrets).map((secret) => Redacted.value(secret).replace(/^\w{1,20} /u, ""))
   return operatorDetail(sentence, request, keys)
@@ -254,7 +254,7 @@ const readFailure = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const headers = { get: (name: string) => exchange.header(name) }
   const sentence = sentenceIn(body)
-  const said = sentence === "" ? {} : { forOperator: heard(call, sentence) }
+  const said = sentence === "" ? {} : { forOperator: sentenceForOperator(call, sentence) }
   const fault = { ...dialect.fault(exchange.status(), body), ...said, ...retryHeaders(headers, now) }
   return yield* modelError(call, fault, readRequestId(answer, dialect))
 })

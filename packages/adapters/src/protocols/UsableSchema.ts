@@ -2,13 +2,11 @@
  * Pure: whether the parameters of a tool are a JSON Schema that vendors of models accept. They refuse a whole request for one malformed
  * schema, and so all turns of all users. It looks at a bounded number of nodes, whatever a server sends.
  */
+import { isRecord } from "./Wire.ts"
 
 const types = new Set(["array", "boolean", "integer", "null", "number", "object", "string"])
 const deepest = 16
 const mostNodes = 2_000
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === "string")
 

@@ -15,7 +15,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ApiKey } from "./ApiKey.ts"
-import type { Multipart } from "./Multipart.ts"
+import { isMultipart, type Multipart } from "./Multipart.ts"
 import { type Call, type ErrorDialect, fetchJson, streamBytes, type TransportSettings } from "./Transport.ts"
 
 export interface VoiceSettings extends TransportSettings {
@@ -49,7 +49,7 @@ export const voiceCall = (
   model,
   headers: { ...headers },
   ...target,
-  body: "bytes" in body && "contentType" in body ? body : JSON.stringify(body)
+  body: isMultipart(body) ? body : JSON.stringify(body)
 })
 
 export const speechToText = (settings: VoiceSettings, protocol: TranscriptionProtocol): SpeechToText => ({

@@ -60,4 +60,7 @@ export const jsonRecord = (parsed: WireRecord): Schema.JsonObject => (isJsonReco
 export const base64 = (bytes: Uint8Array): string =>
   (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString("base64")
 
+/** Carries a file inside a JSON request. */
+export const dataUrl = (mediaType: string, bytes: Uint8Array): string => `data:${mediaType};base64,${base64(bytes)}`
+
 export const fromBase64 = (encoded: string): Uint8Array => new Uint8Array(Buffer.from(encoded, "base64"))

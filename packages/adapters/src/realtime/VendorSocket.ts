@@ -2,7 +2,7 @@
  * A WebSocket to a vendor that can also write complete frames. For each message `ws` creates two buffers, writes them separately and masks the
  * message byte by byte; for pieces of audio, which are most messages of a voice session, this takes as much time as all their other work. So their
  * frames (RFC 6455, 5.2) are built here, masked four bytes at a time, and written to the connection as one string with a character for each byte:
- * the memory of buffers, which is outside of the heap, makes V8 mark the whole heap often. Used by `SocketLink`.
+ * the memory of buffers, which is outside of the heap, makes V8 mark the whole heap often. Opened by `Dial`.
  */
 import { randomFillSync } from "node:crypto"
 import { Duplex } from "node:stream"

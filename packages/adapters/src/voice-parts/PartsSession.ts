@@ -514,7 +514,7 @@ export class PartsSession {
     this.answer = null
     answer.fiber?.interruptUnsafe()
     this.history.push({ role: "assistant", itemId: answer.itemId, text: answer.spoken, calls: [] })
-    this.charge({ ...answer, usage: answer.usage ?? null })
+    this.charge(answer)
     this.tell({ _tag: "ResponseDone", responseId: answer.id })
   }
 

@@ -23,7 +23,6 @@ const latin1Text = (bytes: Uint8Array): string => {
 }
 
 interface Mark {
-  readonly at?: number
   readonly text: string
   readonly content: Content
 }
@@ -71,7 +70,7 @@ export const recognise = (head: Uint8Array): Content => {
   const start = latin1Text(head.subarray(0, 1024))
   // A PDF may have other bytes before its mark.
   if (start.includes("%PDF-")) return known("pdf")
-  const mark = marks.find(({ at = 0, text }) => start.startsWith(text, at))
+  const mark = marks.find(({ text }) => start.startsWith(text))
   if (mark !== undefined) return mark.content
   if (start.startsWith("PK\x03\x04")) return recogniseZip(latin1Text(head))
   if (start.startsWith("PK\x05\x06")) return foreign

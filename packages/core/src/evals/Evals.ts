@@ -69,7 +69,7 @@ export interface CaseCalls {
 /** Experiments, and where the next page begins. */
 export interface ExperimentList {
   readonly experiments: ReadonlyArray<ExperimentState>
-  /** Pass it as `after` to read the experiments before it, or null at the end. */
+  /** `after` of the next page, which has older experiments; null: this is the last page. */
   readonly next: ExperimentId | null
 }
 

@@ -267,11 +267,13 @@ export const makeExperiments = Effect.gen(function* () {
         attemptWork(experiment, number, mark)
       )
       const once = keptAnswer(idempotency, id)
-      yield* store.resumeExperiment(
+      const stored = yield* store.resumeExperiment(
         experiment,
         work.filter((each) => each !== null),
         once
       )
+      if (stored === "repeated" && (yield* answeredBefore(runs, idempotency, decodeResumed)) === undefined)
+        return yield* new IdempotencyConflict()
       followUps.wake()
       return yield* find(id)
     }),

@@ -33,7 +33,7 @@ export type Feedback = typeof Feedback.Type
 
 /** Feedback cannot be as it was given, or the message is no answer. */
 export class FeedbackRefused extends Schema.TaggedError<FeedbackRefused>()("FeedbackRefused", {
-  /** Of the feedback, unless `messageId` is where it begins. */
+  /** A path leads to a field of the feedback, or is `messageId`. */
   problems: Schema.Array(
     Schema.Struct({ path: Schema.Array(Schema.Union([Schema.String, Schema.Int])), message: Schema.String })
   )

@@ -23,7 +23,7 @@ const dayMillis = 86_400_000
 /** The first moment of a day in UTC. */
 const startOfDay = (millis: number) => new Date(Math.floor(millis / dayMillis) * dayMillis)
 
-/** The calibration of judges needs the outcomes of typed answers, so many of them. */
+/** The calibration of judges reads so many outcomes of typed answers, the newest ones. */
 const mostOutcomes = 10_000
 
 /** The calibration of the judges that gave these scores. */

@@ -12,7 +12,7 @@ export interface OnlineGroup {
   /** Those of them that could not be scored. They do not count in the figures of scores. */
   readonly unscored: number
   readonly passed: number
-  /** Null, as the interval (95 percent, Wilson): no turn could be scored. */
+  /** With its interval (95 percent, Wilson). Both are null if no turn could be scored. */
   readonly passRate: number | null
   readonly interval: Interval | null
   /** The mean value of all scores; null without scores. */

@@ -21,14 +21,18 @@ const Plan = Schema.Struct({
 const readPlan = Schema.decodeUnknownOption(Plan)
 
 type Store = Pick<typeof EvalStore.Service, "getCase">
-type OutputsByCase = Map<CaseId, ReturnType<typeof recordedOutputs>>
+
+/** The results of a case that one tool has not given yet; null: they are not read yet. */
+interface CaseRecord {
+  readonly caseId: CaseId
+  outputs: ReturnType<typeof recordedOutputs> | null
+}
 
 const recordedOutput = Effect.fnUntraced(
-  function* (store: Store, caseId: CaseId, outputsByCase: OutputsByCase, call: ToolCall) {
-    const found = Option.getOrUndefined(yield* store.getCase(caseId))
-    const known = outputsByCase.get(caseId) ?? recordedOutputs(found?.tools ?? [])
-    outputsByCase.set(caseId, known)
-    const outputs = known({ status: "REQUIRES_ACTION", toolCalls: [call] })
+  function* (store: Store, record: CaseRecord, call: ToolCall) {
+    const found = Option.getOrUndefined(yield* store.getCase(record.caseId))
+    record.outputs ??= recordedOutputs(found?.tools ?? [])
+    const outputs = record.outputs({ status: "REQUIRES_ACTION", toolCalls: [call] })
     return outputs?.[0]?.output ?? (yield* new HostedToolFailed({ message: "the record has no result of this call." }))
   },
   Effect.catchTag("StoreUnavailable", () =>
@@ -37,16 +41,14 @@ const recordedOutput = Effect.fnUntraced(
 )
 
 /** No person is asked about a call that does nothing. */
-const recordedTool = (
-  store: Store,
-  caseId: CaseId,
-  outputsByCase: OutputsByCase,
-  { definition }: HostedTool
-): HostedTool => ({
-  definition,
-  run: (args, { toolCallId: id }) =>
-    recordedOutput(store, caseId, outputsByCase, { id, name: definition.name, arguments: JSON.stringify(args) })
-})
+const recordedTool = (store: Store, caseId: CaseId, { definition }: HostedTool): HostedTool => {
+  const record: CaseRecord = { caseId, outputs: null }
+  return {
+    definition,
+    run: (args, { toolCallId: id }) =>
+      recordedOutput(store, record, { id, name: definition.name, arguments: JSON.stringify(args) })
+  }
+}
 
 export const recordedPart = (store: typeof EvalStore.Service): TurnPart<typeof Plan.Type> => ({
   name: recordedPartName,
@@ -56,5 +58,5 @@ export const recordedPart = (store: typeof EvalStore.Service): TurnPart<typeof P
   replaceTool: ({ caseId, searches = false }, tool) =>
     tool.staysInTurn === true || (searches && tool.definition.name === searchToolName)
       ? tool
-      : recordedTool(store, caseId, new Map(), tool)
+      : recordedTool(store, caseId, tool)
 })

@@ -106,7 +106,7 @@ const whether = (passed: boolean, yes: string, no: string): Finding => ({
   reason: passed ? yes : no
 })
 
-/** Turned round for what must not be: then the reason of a miss is that it is there. */
+/** With `not` an answer fails because it is there, and the reason says so. */
 const wanted = (isThere: boolean, { not = false }: { readonly not?: boolean }, yes: string, no: string): Finding => ({
   value: isThere === not ? 0 : 1,
   passed: isThere !== not,

@@ -12,10 +12,10 @@ import { ThreadId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
 import { firstPage } from "../primitives/Page.ts"
 import type { Thread } from "../threads/Thread.ts"
+import { newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { childEndKind } from "../turns/ChildEnd.ts"
-import { ordered } from "../turns/PartFollowUps.ts"
 import { removeLater } from "../turns/ScratchThreads.ts"
 import { Removals } from "../threads/Removals.ts"
 import { Threads } from "../threads/Threads.ts"
@@ -101,7 +101,7 @@ export const helperThreads = Effect.gen(function* () {
     if (Option.isNone(waiting)) return
     const runId = waiting.value.id
     const order = { kind: childEndKind, key: runId, payload: { threadId, runId }, sequence: runId }
-    yield* followUps.add(yield* ordered([order]))
+    yield* followUps.add([yield* newFollowUp(order)])
   })
 
   yield* removals.watch(

@@ -63,7 +63,7 @@ export const makeHelpersPart = Effect.gen(function* () {
   const cancel = (threadId: ThreadId, { child, end }: BegunRun) =>
     turns.cancel(threadId, child.runId).pipe(
       Effect.matchEffect({
-        onFailure: () => Effect.sync(() => end(nothing)),
+        onFailure: () => Effect.sync(() => end(failedEnd)),
         onSuccess: ({ usage }) => Effect.sync(() => end({ status: "CANCELLED", usage }))
       })
     )
@@ -88,7 +88,7 @@ export const makeHelpersPart = Effect.gen(function* () {
     const reply = yield* asked.pipe(
       Effect.flatMap((turn) => turn.reply),
       Effect.onInterrupt(() => cancel(threadId.value, begun)),
-      Effect.tapError(() => Effect.sync(() => end(nothing))),
+      Effect.tapError(() => Effect.sync(() => end(failedEnd))),
       Effect.mapError(failure)
     )
     const { status, toolCalls, usage } = reply
@@ -209,7 +209,7 @@ const parameters = {
   required: ["message"]
 }
 
-const nothing: ChildEnd = { status: "FAILED", usage: noUsage }
+const failedEnd: ChildEnd = { status: "FAILED", usage: noUsage }
 
 const childStatus = ({ status }: TurnReply): ChildEnd["status"] => (status === "IN_PROGRESS" ? "FAILED" : status)
 

@@ -181,14 +181,14 @@ export const makeReattachWorker = Effect.gen(function* () {
       const billed = kept.some((value) => billedIn(value).includes(work.jobId))
       if (billed && kept.some((value) => lostIn(value).includes(work.jobId))) return
       const stored = entry?.status === "completed" ? yield* isStored(work) : false
-      if (billed && (stored || isLost(entry?.status))) return
+      if (billed && (stored || hasNoFile(entry?.status))) return
       yield* continueJob(work, followUp, thread.value.assistantId, { billed, stored })
     })
   })
   return worker
 })
 
-const isLost = (status: VideoJobEntry["status"] | undefined): boolean =>
+const hasNoFile = (status: VideoJobEntry["status"] | undefined): boolean =>
   status === "failed" || status === "cancelled" || status === "expired"
 
 /** Not counted as an attempt, because the follow-up only waits. */

@@ -145,7 +145,7 @@ export const memoriesLayer: Layer.Layer<
     })
 
     return Memories.of({
-      get: get,
+      get,
       list: tracedFn("Memories.list")(function* (assistantId, window) {
         const found = yield* store.list(assistantId, window)
         if (found.total === 0) yield* findAssistant(assistantId)

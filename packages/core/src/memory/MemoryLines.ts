@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Steps } from "../primitives/Steps.ts"
 import { eachLine } from "../retrieval/Cutting.ts"
+import { isDeeper } from "../tools/SchemaRun.ts"
 import { readDate } from "./MemoryDates.ts"
 import { isUsableName, type MemoryRecord, type MemoryUnusable } from "./MemoryRecord.ts"
 
@@ -143,14 +144,4 @@ const parsed = (source: string): unknown => {
   } catch {
     return undefined
   }
-}
-
-/** Checks level by level, because a value may be nested deeper than the stack permits. */
-const isDeeper = (value: unknown, depth: number): boolean => {
-  let level: ReadonlyArray<unknown> = [value]
-  for (let at = 0; at <= depth; at++) {
-    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []))
-    if (level.length === 0) return false
-  }
-  return true
 }

@@ -54,9 +54,9 @@ export interface MemoryVersion {
 /** The maximum of confirming turns that are stored with a memory. */
 export const mostConfirmations = 20
 
-/** The maximum lengths in UTF-16 units: of the text, and of the name of a session or a speaker. */
+/** The most UTF-16 units of a memory's text. */
 export const longestMemory = 4_000
-/** The most characters of a session's or a speaker's name. */
+/** The most UTF-16 units of the name of a session or a speaker. */
 export const longestName = 255
 
 /** The assistant has no memory with this id. */
@@ -68,7 +68,7 @@ export class MemoryNotFound extends Schema.TaggedError<MemoryNotFound>()("Memory
   }
 }
 
-/** The text is not kept: it is empty, too long, a secret, or there already. */
+/** The text is not kept: it is empty, too long, a secret, or there already; or a name is empty or too long. */
 export class MemoryUnusable extends Schema.TaggedError<MemoryUnusable>()("MemoryUnusable", {
   reason: Schema.Literals(["empty", "too_long", "secret", "copy", "name"])
 }) {

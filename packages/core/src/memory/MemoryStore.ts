@@ -86,7 +86,7 @@ export interface AppliedRun {
   readonly appliedAt: Date
 }
 
-/** The counts that `forgetAll` gives. */
+/** How many memories were removed. */
 export interface RemovedMemories {
   readonly memories: number
   /** Their earlier versions. */

@@ -1,6 +1,6 @@
 /**
  * Pure: the states of a voice session and all decisions in them. An input (a frame, a vendor's event, a time) and the state give the next
- * state and a list of actions, which `RealtimeSession` performs. The phases are opening → live → stopping → ended, never back.
+ * state and a list of actions, which `SessionRelay` performs. The phases are opening → live → stopping → ended, never back.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"

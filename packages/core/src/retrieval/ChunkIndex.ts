@@ -19,11 +19,9 @@ import type { Impacts } from "./Impacts.ts"
 export const SearchScope = Schema.NonEmptyString.pipe(Schema.brand("SearchScope"))
 export type SearchScope = typeof SearchScope.Type
 
-/**
- * The scopes of an assistant's documents, of a thread's documents (including attachments of its messages), and of an assistant's memories.
- */
+/** Where the documents of an assistant are searched. */
 export const scopeOfAssistant = (id: AssistantId): SearchScope => SearchScope.make(`assistant:${id}`)
-/** Where the documents of a thread are searched. */
+/** Where the documents of a thread are searched, with the attachments of its messages. */
 export const scopeOfThread = (id: ThreadId): SearchScope => SearchScope.make(`thread:${id}`)
 /** Where the memories of an assistant are searched. */
 export const scopeOfMemories = (id: AssistantId): SearchScope => SearchScope.make(`memories:${id}`)

@@ -10,7 +10,7 @@ import type { SectionPosition } from "./Section.ts"
 
 /** A piece of a document with its position, as a prompt shows it. */
 export interface Excerpt extends IndexKey {
-  /** What a reader needs to understand it: where it begins in the middle of something, what stands before it, or the header of its table. */
+  /** Its own text, after what a reader needs to understand it: what stands before it, or the header of its table. */
   readonly text: string
   /** The text from `start` to `end` of its document (UTF-16 units); null: the document was indexed by an older version. */
   readonly own: string

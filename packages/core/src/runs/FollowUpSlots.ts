@@ -45,7 +45,8 @@ export const slotsForOthers = (concurrency: number, running: ReadonlyArray<Runni
   return isFull ? Math.max(concurrency + Math.min(late, mostMore) - running.length, 0) : 0
 }
 
-export const forOthers = (concurrency: number, running: ReadonlyArray<RunningFollowUp>): ClaimRules => {
+/** The rules for those slots: only an owner of whom nothing is worked on gets one. */
+export const rulesForOthers = (concurrency: number, running: ReadonlyArray<RunningFollowUp>): ClaimRules => {
   const { other, suspects, urgent } = rulesFor(concurrency, running)
   const limit = concurrency + mostMore
   return { urgent: { ...urgent, limit }, other: { ...other, limit }, share: 1, suspects }

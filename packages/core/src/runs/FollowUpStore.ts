@@ -34,7 +34,7 @@ export interface ClaimLane {
   readonly held: ReadonlyArray<OwnerId>
 }
 
-/** What keeps one owner's work, and work that killed its process, from the way of others. Without it only the turns of owners are kept. */
+/** Keeps one owner's work, and work that killed its process, out of the way of others. Without these rules owners only take turns. */
 export interface ClaimRules {
   readonly urgent: ClaimLane
   readonly other: ClaimLane

@@ -26,7 +26,7 @@ export const withoutCredit =
       waitMillis === undefined
         ? new FollowUpFailed({ message: `There was not enough credit ${work}.`, isRetryable: false })
         : new FollowUpFailed({
-            message: `It waits ${work}. ${reason ?? ""}`,
+            message: `There is not enough credit ${work} now. ${reason ?? ""}`,
             isRetryable: true,
             isOutage: true,
             pauseMillis: waitMillis

@@ -32,7 +32,7 @@ import { UnderWay } from "../primitives/UnderWay.ts"
 import { type FollowUp, FollowUpNotFound, longestDelay, type NewFollowUp } from "./FollowUp.ts"
 import { FollowUpFailed, type FollowUpWorker, type TypedWorker, typedWorker } from "./FollowUpWorker.ts"
 import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
-import { forOthers, patience, slotsForOthers, rulesFor, type RunningFollowUp } from "./FollowUpSlots.ts"
+import { patience, rulesFor, rulesForOthers, type RunningFollowUp, slotsForOthers } from "./FollowUpSlots.ts"
 
 /** How often workers look for work, how much at once, and when they give up. */
 export interface FollowUpSettings {
@@ -141,7 +141,7 @@ export class FollowUps extends Context.Service<
         const before = [...running.values()]
         yield* claimSome(concurrency - before.length, rulesFor(concurrency, before))
         const all = [...running.values()]
-        yield* claimSome(slotsForOthers(concurrency, all, now), forOthers(concurrency, all))
+        yield* claimSome(slotsForOthers(concurrency, all, now), rulesForOthers(concurrency, all))
         return Math.min(now + poll, ...all.flatMap(({ lateAt }) => (lateAt > now ? [lateAt] : [])))
       })
 

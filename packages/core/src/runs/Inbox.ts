@@ -122,7 +122,7 @@ export class Inbox extends Context.Service<
           yield* refuseMore
           const newest = yield* follow
           const start = after === null ? newest : Math.min(after, newest)
-          // A stream that is never read counts for nothing. Two that begin at once are both counted when they begin.
+          // A stream counts from its first read. Of two that were permitted at once, the one that is over the limit by then is empty.
           return Stream.unwrap(
             Effect.gen(function* () {
               if (limitFor(ownerId) !== null) return Stream.empty

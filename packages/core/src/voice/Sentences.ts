@@ -20,7 +20,7 @@ const nearReach = 200
 /** Whole sentences at the beginning of a text that is still being written, and the rest. */
 export const cutBegun = (
   text: string,
-  language: LanguageOf
+  language: LanguageGuess
 ): { readonly sentences: ReadonlyArray<string>; readonly rest: string } => {
   const sentences: Array<string> = []
   let rest = text
@@ -37,13 +37,13 @@ export const cutBegun = (
   }
 }
 
-export const cutAll = (text: string, language: LanguageOf): ReadonlyArray<string> => {
+export const cutAll = (text: string, language: LanguageGuess): ReadonlyArray<string> => {
   const { rest, sentences } = cutBegun(text, language)
   return [...sentences, rest]
 }
 
 /** The end of the first sentence, if a letter after it shows that another one has begun. */
-const firstEnd = (text: string, language: LanguageOf): number | null => {
+const firstEnd = (text: string, language: LanguageGuess): number | null => {
   const mark = /\p{Sentence_Terminal}/u.exec(text)
   if (mark === null || !/\p{L}/u.test(text.slice(mark.index + 1))) return null
   const held = inlineMarks(text)
@@ -81,8 +81,8 @@ const isQuoted = (before: string, next: string): boolean =>
 
 type Language = keyof typeof segmenters
 
-export interface LanguageOf {
-  /** The text is over: it counts for what follows. */
+export interface LanguageGuess {
+  /** The text has ended, and counts for the language of what follows. */
   readonly add: (text: string) => void
   /** The language of the answer so far, with this text. */
   readonly of: (text: string) => Language
@@ -98,7 +98,7 @@ const english = new Set(
   )
 )
 
-export const makeLanguageGuess = (): LanguageOf => {
+export const makeLanguageGuess = (): LanguageGuess => {
   let lead = 0
   const languageLead = (text: string): number => {
     let sum = 0

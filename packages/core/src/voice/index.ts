@@ -1,4 +1,4 @@
-/** The wing `voice`: speech input before a turn, speech output after it. `ARCHITECTURE.md` explains how it joins a turn. */
+/** The wing `voice`: speech input before a turn, speech output while it is answered. `ARCHITECTURE.md` explains how it joins a turn. */
 import { wingLayers } from "../primitives/WingLayer.ts"
 import { voicePart } from "./VoicePart.ts"
 import { VoiceSettings } from "./VoiceSettings.ts"

@@ -11,11 +11,11 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { DeliveryId, RunId } from "../primitives/Ids.ts"
+import { newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { InboxStore } from "../runs/InboxStore.ts"
 import { summaryRecord } from "../runs/SummaryRecord.ts"
-import { ordered } from "../turns/PartFollowUps.ts"
 import { idOfWords, signedHeaders } from "./Signature.ts"
 import { type Delivery, type Webhook, WebhookEvent } from "./Webhook.ts"
 import { WebhookSecrets, WebhookSender } from "./WebhookSender.ts"
@@ -44,10 +44,7 @@ export const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(mill
 
 /** The work of one round of a delivery. */
 export const deliveryWork = (deliveryId: DeliveryId, round: number) =>
-  Effect.map(
-    ordered([{ kind: deliverKind, key: `${deliveryId}:${round}`, payload: { deliveryId, round } }]),
-    ([work]) => work!
-  )
+  newFollowUp({ kind: deliverKind, key: `${deliveryId}:${round}`, payload: { deliveryId, round } })
 
 export const secretContext = (ownerId: string, { id }: Pick<Webhook, "id">): string =>
   JSON.stringify(["webhook", ownerId, id])

@@ -17,8 +17,7 @@ import { OwnerEvents } from "../runs/OwnerEvents.ts"
 import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
-import { ordered } from "../turns/PartFollowUps.ts"
-import type { FollowUpOrder } from "../runs/FollowUp.ts"
+import { type FollowUpOrder, newFollowUp } from "../runs/FollowUp.ts"
 import type { TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { deliveryWork, eventKind, type EventPayload, now, secretContext, registerWorkers } from "./Deliveries.ts"
@@ -114,12 +113,7 @@ export const layerWebhooks: Layer.Layer<
     yield* (yield* TurnParts).register(part)
     yield* (yield* OwnerEvents).register(({ content, data, key, type }) =>
       Effect.flatMap(mayWant, (isWanted) =>
-        isWanted
-          ? Effect.map(
-              ordered([toOrder({ type, key, runId: null, record: { data, content } })]),
-              ([work]) => work ?? null
-            )
-          : Effect.succeed(null)
+        isWanted ? newFollowUp(toOrder({ type, key, runId: null, record: { data, content } })) : Effect.succeed(null)
       )
     )
 

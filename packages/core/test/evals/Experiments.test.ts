@@ -1,7 +1,7 @@
 /** Experiments in virtual time: attempts are answered, scored and compared, stop when they should, and leave no thread behind. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Assistants, type HostedTool, HostedTools, Inbox, Kernel, Principal, Threads, Turns } from "@colloquy/core"
-import { Evals, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
+import { Evals, EvalStore, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
 import {
   callTool,
   fail,
@@ -27,7 +27,8 @@ interface World {
 const inWorld = <A, E>(
   { hosted = [], otherwise, steps = [] }: World,
   story: Effect.Effect<A, E, Evals | Kernel.Kernel | ScriptedModel | Principal>,
-  state = InMemory.makeState()
+  state = InMemory.makeState(),
+  stores = InMemory.layerFrom(state)
 ) =>
   story.pipe(
     Principal.provide("ada"),
@@ -36,7 +37,7 @@ const inWorld = <A, E>(
         Layer.provideMerge(HostedTools.tools(hosted)),
         Layer.provideMerge(Kernel.layer),
         Layer.provideMerge(ScriptedModel.layer(steps, otherwise === undefined ? {} : { otherwise })),
-        Layer.provide(InMemory.layerFrom(state)),
+        Layer.provide(stores),
         Layer.provideMerge(TestClock.layer()),
         Layer.fresh
       )
@@ -352,6 +353,30 @@ it.live("a budget that is spent stops an experiment and says so, and with more i
       assert.strictEqual(state.threads.size, 0)
     }),
     state
+  )
+})
+
+it.live("an experiment is not resumed with a key that another request takes at the same moment", () => {
+  const state = InMemory.makeState()
+  const other = { key: "resume", fingerprint: "other", answer: null }
+  const taking = Effect.map(EvalStore, (store) =>
+    EvalStore.of({
+      ...store,
+      resumeExperiment: (...asked) => Effect.andThen(store.insertCases([], 1, other), store.resumeExperiment(...asked))
+    })
+  )
+  return inWorld(
+    { otherwise: say("Paris.") },
+    Effect.gen(function* () {
+      const { cancelExperiment, resumeExperiment } = yield* Evals
+      const { id } = yield* make([paris])
+      yield* cancelExperiment(id)
+      const refused = yield* Effect.flip(resumeExperiment(id, {}, { key: "resume", fingerprint: "f" }))
+      assert.strictEqual(refused._tag, "IdempotencyConflict")
+      assert.strictEqual((yield* look(id)).state.status, "cancelled")
+    }),
+    state,
+    Layer.provideMerge(Layer.effect(EvalStore, taking), InMemory.layerFrom(state))
   )
 })
 

@@ -345,7 +345,7 @@ const done: BranchOutcome = { _tag: "Done" }
 
 const tags = (outcomes: ReadonlyArray<BranchOutcome>) => outcomes.map(({ _tag }) => _tag)
 
-/** Three turns, the second of them with a round trip: six messages. */
+/** Three turns: six messages. The first has metadata and a supplement. */
 const spokenThread = Effect.gen(function* () {
   const thread = yield* openThread
   yield* settleTurn(yield* startTurn(thread.id, { message: { metadata: awkwardJson, supplements: { part: {} } } }))

@@ -1,6 +1,6 @@
 /**
- * Turns a sentence of a contract into a test: it runs for its own owner, over the layer of the suite. Contract files use only this module
- * and `assert` of the test runner.
+ * Turns a sentence of a contract into a test: it runs for its own owner, over the layer of the suite. The contracts of stores use of the
+ * test runner only `assert`.
  */
 import type { Principal } from "@colloquy/core"
 import type {

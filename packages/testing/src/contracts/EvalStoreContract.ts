@@ -91,7 +91,7 @@ const onlineScore = Effect.fnUntraced(function* (thread: Thread, fields: Partial
   return made
 })
 
-/** What belongs to a thread is told from what belongs to another one. */
+/** The second one shows that what belongs to the first stays apart. */
 const twoThreads = Effect.gen(function* () {
   return { store: yield* EvalStore, thread: yield* openThread, other: yield* openThread }
 })

@@ -5,6 +5,7 @@ import { assert } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Struct from "effect/Struct"
 import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, moment, sampleUsage } from "./Samples.ts"
 import {
@@ -27,8 +28,7 @@ const listed = Effect.fnUntraced(function* (
   return yield* (yield* InboxStore).list({ limit: 100, ...filter })
 })
 
-const changesAfter = (mark: number, limit = 100) =>
-  InboxStore.use((store) => Effect.map(store.changes(mark, anHour, limit), (found) => found))
+const changesAfter = (mark: number, limit = 100) => InboxStore.use((store) => store.changes(mark, anHour, limit))
 
 const followNow: Effect.Effect<number, StoreUnavailable, InboxStore | Principal> = InboxStore.use((store) =>
   store.follow(anHour, anHour)
@@ -62,11 +62,16 @@ export const inboxStoreContract = (test: ContractTest): void => {
 
     const found = yield* listed()
     assert.deepStrictEqual(ids(found), all)
-    const { cancelRequested, explanation, lastSequence, leg, legStart, plan, stream, ...run } = yield* storedRun(
-      first.runId
-    )
-    const { answerId, userMessageId, ...known } = run
-    assert.deepStrictEqual([cancelRequested, explanation, lastSequence, leg, legStart, plan, stream].length, 7)
+    const { answerId, userMessageId, ...run } = yield* storedRun(first.runId)
+    const known = Struct.omit(run, [
+      "cancelRequested",
+      "explanation",
+      "lastSequence",
+      "leg",
+      "legStart",
+      "plan",
+      "stream"
+    ])
     assert.deepStrictEqual(found.at(-1), { ...known, contentPreview: said.slice(0, longestPreview) })
     assert.deepStrictEqual(
       [known.modelCalls, known.firstTokenAt, known.scheduleId, known.parentRunId, answerId === userMessageId],
@@ -198,9 +203,12 @@ export const inboxStoreContract = (test: ContractTest): void => {
     const again = yield* followNow
     yield* store.follow(Duration.zero, anHour)
     yield* settleTurn(yield* startTurn(thread.id))
-    assert.strictEqual((yield* changesAfter(again)).length, 1)
+    const [change, ...others] = yield* changesAfter(again)
+    assert.deepStrictEqual(others, [])
     yield* store.follow(anHour, Duration.zero)
     assert.deepStrictEqual(yield* changesAfter(again), [])
+    yield* settleTurn(yield* startTurn(thread.id))
+    assert.lengthOf(yield* changesAfter(change?.mark ?? Infinity), 1)
   })
 
   test("MUST NOT show another owner's runs, and MUST refuse to follow while everything of the principal is being erased", function* () {

@@ -145,7 +145,7 @@ export const ownerStoreContract = (test: ContractTest): void => {
     yield* startTurn(id)
   })
 
-  test("MUST not complete an erasure while something is left, and work that is under way is not erased until its claim ends", function* () {
+  test("MUST NOT complete an erasure while something is left, and work that is under way is not erased until its claim ends", function* () {
     const [store, followUps] = [yield* OwnerStore, yield* FollowUpStore]
     const kind = yield* newId(FollowUpId)
     const work = { kind, key: "", payload: null, sequence: null, delayMillis: 0, createdAt: moment(1) }

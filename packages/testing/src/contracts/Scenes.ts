@@ -143,7 +143,6 @@ export const pauseTurn = Effect.fnUntraced(function* (turn: Turn, fields: Settle
   return turn
 })
 
-/** A run in REQUIRES_ACTION. */
 /** Each of these fails while everything of the principal is being erased, and the first succeeds afterwards. */
 export const refusedWhileErasing = <R>(
   ...writes: ReadonlyArray<Effect.Effect<unknown, StoreUnavailable, R>>

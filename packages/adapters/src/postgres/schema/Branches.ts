@@ -3,7 +3,7 @@
  * small portions, before the thread has a row: nobody reads them until the last step adds the row. Until then they belong to a row in
  * `thread_drafts`. When that row is deleted, a trigger deletes messages that belong to no thread.
  *
- * * Documents of forks are shared: `shelf` is the set of documents to which a new document of the thread is added (null: the set with the
+ * Documents of forks are shared: `shelf` is the set of documents to which a new document of the thread is added (null: the set with the
  * thread's own id), and `shelves` are the sets that the thread shares with others.
  */
 import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"

@@ -1,7 +1,7 @@
 /**
  * The inbox of an owner: columns and an index for lists of runs, and the changes of runs while a client follows them.
  *
- * * The trigger writes a change in the transaction that makes it, whichever function or version of the kernel makes it. For an owner whom
+ * The trigger writes a change in the transaction that makes it, whichever function or version of the kernel makes it. For an owner whom
  * nobody follows it looks up one row of a key. Writers of one followed owner take turns until they commit, so that a reader who has seen a
  * mark never finds a lower one later.
  */

@@ -232,7 +232,7 @@ end $$`
 )
 
 /** The reservation of an active run, in the form in which `admit_run` returned it. */
-const sumReserved = sqlFunction(
+const reservedOf = sqlFunction(
   "reserved_of",
   `(p_owner text, p_thread uuid, p_run uuid) returns text language plpgsql as $$
 declare
@@ -267,6 +267,6 @@ export const quotaFunctions: ReadonlyArray<SqlFunction> = [
   holdBudget,
   admitRun,
   reserveMore,
-  sumReserved,
+  reservedOf,
   takeRequests
 ].map(withFixedPlans)

@@ -55,7 +55,7 @@ create table {schema}.runs (
 
 /**
  * The run in progress has place 0; the runs queued behind it have the places from 1 on. `threads.active` counts these rows. A statement that
- * deletes a run must delete its row here, its log and its idempotency keys too: there are no foreign keys that would.
+ * deletes a run must delete its row here and its log too: there are no foreign keys that would.
  */
 const activeRuns = `
 create table {schema}.active_runs (
@@ -87,7 +87,7 @@ create table {schema}.run_log (
   primary key (run_id, last_sequence, owner)
 )`
 
-/** A key is deleted together with its run. */
+/** A key outlives its run (`keptKeys`), unless the run is withdrawn. */
 const idempotencyKeys = `
 create table {schema}.idempotency_keys (
   owner text collate "C" not null,
