@@ -38,5 +38,5 @@ export type Store = Layer.Layer<Stores | WingStores, unknown>
 /** What a room may require: the kernel's use cases, its ports, and every store. */
 export type RoomNeeds = Kernel.Kernel | Ports | WingStores
 
-/** What the ports of a host may be. Those that are references are in no type. */
+/** The services that ports of a host give. Ports that are references are in no type. */
 export type PortServices = BlobStore | RateLimiter

@@ -418,6 +418,14 @@ describe("a message body", () => {
     assert.sameMembers([...problemsIn(await send(service, { content: "Hello", ...fields }))], [...problems])
   })
 
+  it("of an import is lines only when it is sent as such: a list in JSON is refused", async () => {
+    await using service = await open([])
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const path = `/assistants/${assistant_id}/threads/import`
+    for (const list of [[], ['{"role": "user", "content": "Hello"}']])
+      assert.deepStrictEqual(problemsIn(await service.call("POST", path, list)), ["body value_error"])
+  })
+
   it("ignores what its endpoint does not have", async () => {
     await using service = await open([say("1"), say("2")])
     assert.strictEqual((await send(service, { content: "x", router: { anything: 1 } })).status, 200)

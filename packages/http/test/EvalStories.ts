@@ -177,6 +177,8 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const twice = await send(text, { "idempotency-key": "cases-1" })
     assert.deepStrictEqual([twice.status, twice.body], [201, imported.body])
     const [one, two] = imported.body.case_ids
+    for (const list of [[], [JSON.stringify(lines[0])]])
+      assert.strictEqual((await service.call("POST", "/evals/cases/import", list)).status, 422)
     const wrong = await send(`${JSON.stringify(lines[0])}\nno json\n${JSON.stringify({ question: 1, tags: "x" })}`)
     assert.strictEqual(wrong.status, 422)
     assert.deepStrictEqual(

@@ -1,7 +1,8 @@
 /** Media are taken out of a JSON body in whatever pieces it comes; everything else stays as it was. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { decodeInPieces, joined, type LiftedBody, MediaLifter } from "../src/bodies/LiftedMedia.ts"
+import { decodeInPieces, type LiftedBody, MediaLifter } from "../src/bodies/LiftedMedia.ts"
+import { joined } from "../src/bodies/Text.ts"
 
 const limits = { text: 1_000_000, media: 1_000_000 }
 

@@ -1,7 +1,4 @@
-/**
- * A voice of your own: the program `espeak-ng` as a `TextToSpeech`. It returns WAV files, and the kernel joins those of all sentences. A
- * host registers it among its providers: `Providers.layer({ providers: [mine, espeak], … })`.
- */
+/** The program `espeak-ng` of this machine as a `TextToSpeech`. It returns WAV files, and the kernel joins those of all sentences. */
 import type { Provider } from "@colloquy/core"
 import { ModelError, type SpeechRequest } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"

@@ -17,7 +17,7 @@ export interface EndedLeg {
   readonly reason: string | null
 }
 
-/** A terminal with one line for each leg: `onLeg` hears of it when its end is stored. */
+/** What a server needs so that each ended leg has a line: a store that reports it, and a logger. */
 export interface LegWatch {
   readonly store: Layer.Layer<RunStore, never, RunStore>
   /**

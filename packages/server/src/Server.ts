@@ -61,15 +61,13 @@ import { addressRefused, storeRefused } from "./StartRefused.ts"
 import { prepareFolder, makeStores } from "./Stores.ts"
 import { streamsDocument } from "./StreamsDocument.ts"
 import {
-  defaultProblem,
-  embeddingProblem,
   makeJudge,
   makeProviders,
   realtimeModels,
   makeReranker,
   makeSearchEngine,
-  voiceNotes,
-  voicePartsProblem
+  providerProblems,
+  voiceNotes
 } from "./Services.ts"
 
 /** A server that listens, and how it is ended. */
@@ -92,11 +90,7 @@ export interface ServerHooks {
 /** Opens the database, listens, and ends the runs of processes that died. Rejects with `StartRefused` or `SettingsRefused` when it cannot. Call `stop()` of the result at the end. */
 export const startServer = async (settings: Settings, hooks: ServerHooks = {}): Promise<RunningServer> => {
   const providers = makeProviders(settings)
-  const problems = [
-    defaultProblem(providers),
-    embeddingProblem(settings, providers),
-    voicePartsProblem(settings, providers)
-  ].flatMap((problem) => problem ?? [])
+  const problems = providerProblems(settings, providers)
   if (problems.length > 0) throw new SettingsRefused({ problems })
   await prepareFolder(settings)
 

@@ -48,13 +48,13 @@ export const makeJudge = (
     ? { provider: "typedprovider", model: demoTypedModelName }
     : undefined
 
-/** The reranker of the settings. Undefined: the assistant's own model reranks. */
+/** The reranker of the settings. Null: the assistant's own model reranks. */
 export const makeReranker = ({ reranking, vendors: given }: Settings): RerankerPort | null =>
   reranking === null
     ? null
     : (vendors.get(reranking.vendor)?.reranker?.(given.get(reranking.vendor) ?? {}, reranking.model) ?? null)
 
-/** The search engine of the settings. Undefined: only models with a search of their own can search. */
+/** The search engine of the settings. Null: only models with a search of their own can search. */
 export const makeSearchEngine = ({ search, vendors: given }: Settings): WebSearchPort | null =>
   search === null ? null : (vendors.get(search)?.search?.(given.get(search) ?? {}) ?? null)
 
@@ -141,7 +141,7 @@ export const voiceNotes = ({ providers }: ProvidersOptions): ReadonlyArray<strin
 const converses = ({ chat }: Provider): boolean => chat !== undefined
 
 /** Undefined when the embedding of the environment is possible; otherwise what to do. */
-export const embeddingProblem = ({ embedding }: Settings, { providers }: ProvidersOptions): string | undefined => {
+const embeddingProblem = ({ embedding }: Settings, { providers }: ProvidersOptions): string | undefined => {
   if (embedding === null) return undefined
   const able = providers.filter((provider) => provider.embedding !== undefined)
   const provider = able.find(({ id }) => id === embedding.provider)
@@ -155,7 +155,7 @@ export const embeddingProblem = ({ embedding }: Settings, { providers }: Provide
 }
 
 /** Undefined when the voices from parts can be made of these providers; otherwise what to do. */
-export const voicePartsProblem = ({ voiceParts }: Settings, { providers }: ProvidersOptions): string | undefined =>
+const voicePartsProblem = ({ voiceParts }: Settings, { providers }: ProvidersOptions): string | undefined =>
   Option.getOrUndefined(Result.getFailure(makeVoiceParts(voiceParts, providers)))
 
 /** Undefined when the default provider exists; otherwise what to do. */
@@ -165,3 +165,9 @@ export const defaultProblem = ({ defaults, providers }: ProvidersOptions): strin
   if (defaults.provider !== "demo" || defaults.model === demoModelName) return undefined
   return `DEFAULT_MODEL_NAME must be ${demoModelName}, or the key or address of a provider must be set`
 }
+
+/** What to do before a server with these settings can start; nothing if it can. */
+export const providerProblems = (settings: Settings, providers: ProvidersOptions): ReadonlyArray<string> =>
+  [defaultProblem(providers), embeddingProblem(settings, providers), voicePartsProblem(settings, providers)].flatMap(
+    (problem) => problem ?? []
+  )

@@ -62,7 +62,7 @@ export interface Settings {
   readonly limits: Quota
   /** Wrong keys of one address per minute before it is refused. */
   readonly failedKeys: number
-  /** Where to find the client's address: `connection`, or a header that a proxy sets; null: it is not used. */
+  /** Where to find the client's address: `connection`, or a header that a proxy sets; `none`: it is not used. */
   readonly clientAddress: string
   /** Vendors with a key or an address, in the order of the table. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>

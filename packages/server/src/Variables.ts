@@ -68,7 +68,7 @@ const days = (name: string, usual: number | null, about: string) =>
 
 const logLevels = ["Debug", "Info", "Warn", "Error", "None"] as const
 
-const isTrue = (name: string, about: string, usual = false) =>
+const flag = (name: string, about: string, usual = false) =>
   variable(
     name,
     (given) => (given === "true" || given === "false" ? Option.some(given === "true") : Option.none()),
@@ -214,16 +214,16 @@ export const variables = {
     30,
     "how long a message waits until the files that came with it are indexed"
   ),
-  reranksDocuments: isTrue(
+  reranksDocuments: flag(
     "RERANK_DOCUMENTS",
     "`true`: the reranker also orders what is found in documents; one call for each message with documents"
   ),
-  summarizesThreads: isTrue(
+  summarizesThreads: flag(
     "THREAD_SUMMARIES",
     "`true`: what soon no longer fits into the window of a conversation's model is summarised by it, and the [summary](conversations.md#summaries) goes with the conversation; a call for each eighth of the window, on such threads only",
     true
   ),
-  summarizesDocuments: isTrue(
+  summarizesDocuments: flag(
     "DOCUMENT_SUMMARIES",
     "`true`: the assistant's model writes a summary of each document, which typed answers get; one model call for each document"
   ),
@@ -238,7 +238,7 @@ export const variables = {
         "what the server prints while it runs: `info` has one line for each turn; `warn`, `error` and `none` have none"
     }
   ),
-  webhookPrivateAddresses: isTrue(
+  webhookPrivateAddresses: flag(
     "WEBHOOK_PRIVATE_ADDRESSES",
     "`true`: [webhooks](background.md#webhooks) may be sent to addresses of private networks and of this machine"
   ),
@@ -307,7 +307,7 @@ export const variables = {
     5,
     "the first pause before the job of a [video](video.md) is checked again; later pauses are longer, and the provider's `Retry-After` is respected"
   ),
-  videoReattach: isTrue("VIDEO_REATTACH", "`true`: video jobs continue when their turn has ended before them"),
+  videoReattach: flag("VIDEO_REATTACH", "`true`: video jobs continue when their turn has ended before them"),
   bodyTimeout: seconds("BODY_TIMEOUT_SECONDS", 1, 30, "how long a client may take to send the body of a request"),
   streams: number(
     "STREAMS",

@@ -16,6 +16,7 @@ const zip = promisify(gzip)
 /** The content of the file. A text may be compressed; bytes are sent unchanged. */
 export const pack = async (content: string | Uint8Array, type: string): Promise<Packed> => {
   const isText = typeof content === "string"
+  // Two overloads: no one of them takes both.
   const plain = isText ? Buffer.from(content) : Buffer.from(content)
   const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`
   return { type, plain, etag, zipped: isText ? Buffer.from(await zip(plain, { level: 9, memLevel: 9 })) : null }

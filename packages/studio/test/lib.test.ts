@@ -1,11 +1,13 @@
 /** The pure parts of the studio: forms of JSON Schemas, safe addresses, tools as lines, code in colours, a turn on one time scale. */
 import { assert, describe, it } from "@effect/vitest"
+import { getEventListeners } from "node:events"
 import type { RunStep } from "../src/page/wire.ts"
 import { ownAddress, safeLink } from "../src/page/lib/addresses.ts"
 import { briefly, dayName, duration, money } from "../src/page/lib/format.ts"
 import { highlight } from "../src/page/lib/highlight.ts"
 import { formFields, initialText, readForm } from "../src/page/lib/schema.ts"
 import { markIn } from "../src/page/lib/marks.ts"
+import { pause } from "../src/page/lib/pause.ts"
 import { readTools, writeTools } from "../src/page/lib/tools.ts"
 import { encodeWav } from "../src/page/lib/wav.ts"
 import { makeChart } from "../src/page/lib/waterfall.ts"
@@ -41,6 +43,16 @@ it("threads stand under the days of their last messages", () => {
     [at(14, 0), at(13, 23), at(12, 1), at(8, 1), at(7, 23)],
     ["Today", "Yesterday", "This week", "This week", "Earlier"]
   )
+})
+
+it("a pause ends when it is stopped, and leaves nothing at its signal", async () => {
+  const stop = new AbortController()
+  await pause(1, stop.signal)
+  assert.lengthOf(getEventListeners(stop.signal, "abort"), 0)
+  const long = pause(600_000, stop.signal)
+  stop.abort()
+  await long
+  await pause(600_000, stop.signal)
 })
 
 it("a time stands in few letters under an answer", () => {

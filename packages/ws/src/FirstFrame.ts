@@ -3,8 +3,7 @@ import { ToolDefinition } from "@colloquy/core"
 import type { ServiceSelection, SessionRequest } from "@colloquy/core/realtime"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-
-const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+import { optional } from "./Json.ts"
 
 const FunctionTool = Schema.Struct({
   type: Schema.Literal("function"),

@@ -7,6 +7,9 @@ export type Fields = { readonly [field: string]: Schema.Json }
 export const isObject = Schema.is(Schema.JsonObject)
 export const isList = (value: Schema.Json | undefined): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
 
+/** A field that may be absent or null. */
+export const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
 /** The value at a path; undefined when a step of the path is not an object. */
 export const at = (value: Schema.Json | undefined, ...path: ReadonlyArray<string>): Schema.Json | undefined =>
   path.reduce<Schema.Json | undefined>(

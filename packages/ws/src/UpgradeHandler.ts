@@ -1,7 +1,8 @@
 /**
- * Handles the WebSocket upgrades of `<base path>/threads/realtime`, and of further front doors, on an existing server of `node:http`, and so also of Express, Fastify, Hono and
- * a custom server of Next. An invalid request is refused over HTTP. The caller is authenticated after the handshake, for two reasons: browsers cannot
- * read the answer to a refused handshake, and other listeners on the same server destroy upgrades that are not handled at once.
+ * Handles the WebSocket upgrades of `<base path>/threads/realtime`, and of further front doors, on an existing server of `node:http`, and so
+ * also of Express, Fastify, Hono and a custom server of Next. An invalid request is refused over HTTP. The caller is authenticated after the
+ * handshake, for two reasons: browsers cannot read the answer to a refused handshake, and other listeners on the same server destroy
+ * upgrades that are not handled at once.
  */
 import type { Keys, ModelInfo } from "@colloquy/core"
 import {
@@ -160,12 +161,12 @@ const upgradeHandler = (
       server.handleUpgrade(request, socket, head, (client) => {
         client.on("error", () => {})
         client.pause()
-        const known = pending.add(request, () => {
-          known()
+        const releaseSlot = pending.add(request, () => {
+          releaseSlot()
           client.terminate()
         })
-        const around = { door, query: parameters, models, documentUrl, onBegin: known }
-        serve(sessionSocket(client, socket, around), request, proof, known)
+        const around = { door, query: parameters, models, documentUrl, onBegin: releaseSlot }
+        serve(sessionSocket(client, socket, around), request, proof, releaseSlot)
       })
     }
     return true

@@ -1,6 +1,7 @@
 // The JSON of single frames.
 import { DocumentId } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
+import { makeResponses } from "../src/openai/Responses.ts"
 import { readText, writeEvent } from "../src/Wire.ts"
 
 describe("frames", () => {
@@ -50,4 +51,24 @@ describe("frames", () => {
     assert.deepStrictEqual(read({ system_prompt: null, tools: null }), [null, null])
     assert.deepStrictEqual(read({ system_prompt: "", tools: [] }), ["", []])
   })
+})
+
+it("in OpenAI's protocol the end of a hosted call has the place of the call in its response", () => {
+  const sent: Array<object> = []
+  const { call, completed } = makeResponses({
+    send: (event) => void sent.push(event),
+    sendAudio: () => {},
+    newId: (kind) => `${kind}_${sent.length}`,
+    added: () => {},
+    done: () => {},
+    isTextOnly: () => false,
+    conversationId: () => "conv_1"
+  })
+  const look = { _tag: "ToolCall", name: "look", arguments: {}, hosted: true } as const
+  for (const toolCallId of ["call_1", "call_2"]) call({ ...look, toolCallId })
+  const begun = sent.filter((event) => "type" in event && event.type === "response.mcp_call.in_progress")
+  for (const toolCallId of ["call_2", "call_1"]) completed(toolCallId)
+  const completions = begun.map((event) => ({ ...event, type: "response.mcp_call.completed" }))
+  assert.deepStrictEqual(sent.slice(-2), completions.toReversed())
+  assert.deepInclude(sent.at(-2), { output_index: 1 })
 })

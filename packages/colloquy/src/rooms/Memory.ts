@@ -91,7 +91,7 @@ export interface MemoryWish {
   readonly citation?: boolean
 }
 
-/** A time in the life of a memory; without it, what is stored now. */
+/** A search among the memories of an assistant. */
 export interface MemoryQuery {
   readonly assistantId: string
   readonly query: string

@@ -65,7 +65,7 @@ const refusal = ({ code, message }: { readonly code: string; readonly message: s
 
 const lost = runError("stream_lost", "The events broke off. The run goes on: send the same run again to follow it.")
 
-const itself = (event: AgUiEvent): Told => ({ _tag: "Itself", event })
+const asTold = (event: AgUiEvent): Told => ({ _tag: "AgUiEvent", event })
 
 const handlers = HttpApiBuilder.group(
   api,
@@ -94,10 +94,10 @@ const handlers = HttpApiBuilder.group(
         const events = new RunEvents(beginning(input, messagesIn(sent), found), wings)
         const told: Stream.Stream<Told> =
           found._tag === "AtRest"
-            ? Stream.make(begun, itself({ type: "RUN_FINISHED", threadId, runId, outcome: outcomeAtRest(found) }))
+            ? Stream.make(begun, asTold({ type: "RUN_FINISHED", threadId, runId, outcome: outcomeAtRest(found) }))
             : Stream.concat(
                 Stream.make(begun),
-                Stream.catch(found.turn.events, () => Stream.make(itself(lost)))
+                Stream.catch(found.turn.events, () => Stream.make(asTold(lost)))
               )
         const bytes = withHeartbeat({ events: told, encode: inBytes(events.encode), interval: heartbeat, clock })
         return HttpServerResponse.stream(bytes, asStream)
@@ -195,5 +195,5 @@ const outcomeAtRest = ({ messages }: ToldThread) => {
   return last?.status === "REQUIRES_ACTION" ? outcomeOfCalls(openCalls(last)) : ({ type: "success" } as const)
 }
 
-/** The wing of AG-UI. No field of messages speaks to it. */
+/** The wing of AG-UI. No field of messages is for it. */
 export const agUi: Wing = { part: "ag-ui", endpoints: served(api, handlers) }

@@ -25,8 +25,8 @@ export type AgUiEvent =
 type Outcome = NonNullable<RunFinishedEvent["outcome"]>
 type End = Extract<TurnEvent, { readonly _tag: "RunEnded" | "ToolSubmitRequired" | "RunFailed" | "RunCancelled" }>
 
-/** The parts of the stream: its head, the events of the leg, and an event of AG-UI if there is no leg. */
-export type Told = TurnEvent | { readonly _tag: "Begun" } | { readonly _tag: "Itself"; readonly event: AgUiEvent }
+/** An element of the stream: its head, an event of the leg, or an event of AG-UI that no leg tells. */
+export type Told = TurnEvent | { readonly _tag: "Begun" } | { readonly _tag: "AgUiEvent"; readonly event: AgUiEvent }
 
 export interface Beginning {
   readonly threadId: string
@@ -103,7 +103,7 @@ export class RunEvents {
     switch (event._tag) {
       case "Begun":
         return this.begun()
-      case "Itself":
+      case "AgUiEvent":
         return [event.event]
       case "RunStarted":
       case "RunContinuing":

@@ -87,11 +87,11 @@ export const runBody: Body<RunInput> = {
   }
 }
 
-type Of<Role> = Extract<InputMessage, { readonly role: Role }>
+type MessageWithRole<Role> = Extract<InputMessage, { readonly role: Role }>
 
 export interface Ending {
-  readonly users: ReadonlyArray<Of<"user">>
-  readonly results: ReadonlyArray<Of<"tool">>
+  readonly users: ReadonlyArray<MessageWithRole<"user">>
+  readonly results: ReadonlyArray<MessageWithRole<"tool">>
 }
 
 /** The messages behind the last message of the assistant. */
@@ -117,7 +117,7 @@ export type Medium = Exclude<Part, { readonly type: "text" }>
 export const mediaIn = (content: Content): ReadonlyArray<Medium> =>
   parts(content).flatMap((part) => (part.type === "text" ? [] : [part]))
 
-export const outputIn = ({ content, error }: Of<"tool">): string =>
+export const outputIn = ({ content, error }: MessageWithRole<"tool">): string =>
   [typeof error === "string" ? `Error: ${error}` : "", textIn(content)].filter((text) => text !== "").join("\n")
 
 /** The texts that the model reads before the conversation, besides the assistant's own instructions. */

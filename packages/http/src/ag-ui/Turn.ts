@@ -59,7 +59,7 @@ export type ToldThread = AgentThread & {
   readonly results: ReadonlyArray<{ readonly toolCallId: string; readonly content: string }>
 } & ({ readonly _tag: "Leg"; readonly turn: Told; readonly isAgain: boolean } | { readonly _tag: "AtRest" })
 
-const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu
 
 export const makeAgUiTurns = Effect.gen(function* () {
   const assistants = yield* Assistants
@@ -71,7 +71,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
   /** Finds a thread by its id in the API, or by the id that this client has for the conversation. */
   const findThread = Effect.fnUntraced(function* (assistant: Assistant, id: string) {
     const missing = refuse("assistant_removed", "The assistant was removed.")
-    const known = isUuid.test(id) ? threads.get(ThreadId.make(id.toLowerCase())) : Effect.succeed(null)
+    const known = uuid.test(id) ? threads.get(ThreadId.make(id.toLowerCase())) : Effect.succeed(null)
     const found = yield* Effect.catchTag(known, "ThreadNotFound", () => Effect.succeed(null))
     if (found !== null) return found
     const named = yield* threads.named(assistant.id, id)

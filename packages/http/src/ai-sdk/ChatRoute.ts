@@ -60,7 +60,7 @@ export const chatRoute =
   async (request: Request): Promise<Response> => {
     const transport = new ColloquyTransport({
       ...options,
-      baseUrl: new URL(basePath === "" ? "/" : basePath, request.url).href.replace(/\/$/u, ""),
+      baseUrl: new URL(basePath.replace(/^\/*/u, "/"), request.url).href.replace(/\/$/u, ""),
       headers: Object.fromEntries([...request.headers].filter(([name]) => !ownHeaders.test(name))),
       handler
     })

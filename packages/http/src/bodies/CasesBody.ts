@@ -3,7 +3,6 @@
  * case.
  */
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import type { Steps } from "@colloquy/core/adapters"
 import { EvalCaseRequest, EvalCasesImport, GivenCase } from "../wire/EvalRecords.ts"
 import { isRecord, maximumValues } from "../wire/Json.ts"
@@ -16,7 +15,6 @@ type ReadCases = Result.Result<ReadonlyArray<GivenCase>, ReadonlyArray<Validatio
 
 const list = exactBody(EvalCasesImport)
 const single = exactBody(GivenCase)
-const isPieces = Schema.is(Schema.Array(Schema.String))
 
 /** The most cases: as many as a body of JSON can hold. */
 const mostCases = maximumValues
@@ -51,8 +49,8 @@ export const casesBody: Body<{ readonly cases: () => Steps<ReadCases> }> = {
   ...list,
   most: 8 * 1024 * 1024,
   decode: (raw, server) => {
-    const { value } = raw
-    if (isPieces(value)) return Result.succeed({ cases: () => readLines(value, server) })
+    const { lines } = raw
+    if (lines !== undefined) return Result.succeed({ cases: () => readLines(lines, server) })
     return Result.map(list.decode(raw, server), ({ cases }) => ({ cases: () => inOneStep(cases) }))
   }
 }

@@ -4,7 +4,7 @@
  */
 import * as Result from "effect/Result"
 import type { ValidationError } from "../wire/Errors.ts"
-import { isBooleanWord, saysTrue } from "../wire/Fields.ts"
+import { booleanPattern, saysTrue } from "../wire/Fields.ts"
 import { booleanFields, jsonFields, numberFields } from "../wire/MessageBody.ts"
 import { parseJson } from "../wire/Json.ts"
 
@@ -23,7 +23,7 @@ const readers: ReadonlyMap<string, (text: string) => Field> = new Map([
 ])
 
 function readBoolean(text: string): Field {
-  return isBooleanWord.test(text)
+  return booleanPattern.test(text)
     ? Result.succeed(saysTrue(text))
     : Result.fail({ msg: "Expected a boolean", type: "bool_parsing" })
 }

@@ -18,18 +18,15 @@ export interface ImportBody {
 
 const isJsonObject = Schema.is(Schema.JsonObject)
 
-const isPieces = (value: unknown): value is ReadonlyArray<string> =>
-  Array.isArray(value) && value.every((piece) => typeof piece === "string")
-
 const problem = (loc: ReadonlyArray<string>, msg: string): ReadonlyArray<ValidationError> => [
   { loc: ["body", ...loc], msg, type: "value_error" }
 ]
 
 export const importBody: Body<ImportBody> = {
   files: {},
-  decode: ({ value }) => {
-    if (isPieces(value))
-      return Result.succeed({ metadata: null, scratch: false, messages: () => readJsonLines(value, fromWire) })
+  decode: ({ lines, value }) => {
+    if (lines !== undefined)
+      return Result.succeed({ metadata: null, scratch: false, messages: () => readJsonLines(lines, fromWire) })
     if (!isRecord(value)) return Result.fail(problem([], "Expected an object with messages"))
     const { messages, metadata = null, scratch = null } = value
     const wrong = [

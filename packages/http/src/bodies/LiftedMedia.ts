@@ -4,6 +4,7 @@
  * and sound in this way.
  */
 import * as Effect from "effect/Effect"
+import { joined } from "./Text.ts"
 
 /** A medium of the body. */
 export interface LiftedMedium {
@@ -105,12 +106,7 @@ export class MediaLifter {
   /** The text and the media. If a medium was cut off, the text is not valid JSON, and is refused for that. */
   end(): LiftedBody {
     if (this.state._tag === "Head") this.keepAll(this.state.pieces)
-    const text = new Uint8Array(this.textBytes)
-    let at = 0
-    for (const piece of this.text) {
-      text.set(piece, at)
-      at += piece.length
-    }
+    const text = joined(this.text)
     this.text = []
     return { text: text.buffer, media: this.media }
   }
@@ -221,16 +217,6 @@ export const decodeInPieces = Effect.fnUntraced(function* (base64: string) {
 
 /** In characters: about a millisecond of work. */
 const decodedAtOnce = 128 * 1024
-
-export const joined = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
-  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    all.set(piece, at)
-    at += piece.length
-  }
-  return all
-}
 
 /** The characters of base64 that are given to `atob`, without padding. */
 const plain = /^[A-Za-z0-9+/]*$/u

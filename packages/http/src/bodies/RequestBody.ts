@@ -44,20 +44,22 @@ export type UnreadableBody = BodyFault | UnsupportedMediaType
 
 /** A body as it was sent, in the shape of JSON, whatever its encoding. */
 export interface RawBody {
-  /** Undefined: the request had no body. */
+  /** Undefined: the request had no body, or one of lines. */
   readonly value: unknown
+  /** The text of a body of lines, in the pieces in which it was decoded. */
+  readonly lines?: ReadonlyArray<string>
   readonly files: ReadonlyArray<UploadedFile>
   /** Problems of single form fields, found while reading. */
   readonly problems: ReadonlyArray<ValidationError>
 }
 
-/** Rules between fields, held against the raw body, so that they are reported beside all other problems. */
+/** Rules between fields, checked on the raw body, so that their problems are listed together with all others. */
 export type BodyRules = (raw: RawBody, server: ServerParts) => ReadonlyArray<ValidationError>
 
-/** The parts of this server's turns to which fields of bodies may speak. */
+/** The parts of this server's turns, for the fields of bodies that are for them. */
 export interface ServerParts {
   readonly installed: Installed
-  /** The problems of the fields of a message that speak to parts. */
+  /** The problems of the fields of a message that are for parts. */
   readonly problems: (fields: RawFields, raw: RawBody) => ReadonlyArray<ValidationError>
 }
 
@@ -125,6 +127,7 @@ const bodyFor = <S extends Schema.ConstraintDecoder<unknown>>(
  * request.
  */
 const many = 2_000
+/** The most problems that are told of such a body. */
 export const mostTold = 100
 
 /** The body of a search: its limit is lower than that of other bodies. */
@@ -133,12 +136,9 @@ export const searchBody = <S extends Schema.ConstraintDecoder<unknown>>(schema: 
   most: 32 * 1024
 })
 
-const isPieces = Schema.is(Schema.Array(Schema.String))
-
-/** The body is a text of lines, in the pieces in which it was decoded. */
 export const linesBody: Body<ReadonlyArray<string>> = {
   files: {},
-  decode: ({ value }) => Result.succeed(isPieces(value) ? value : [])
+  decode: ({ lines: pieces = [] }) => Result.succeed(pieces)
 }
 
 /** Where a body is not exact, unknown fields are ignored, except inside the option objects. */
@@ -239,7 +239,7 @@ export const readBody = (
       // A body of lines is a file, so it may be as large as one.
       return Effect.map(
         Effect.flatMap(readBytes(request, bounds, bounds.limits.file), (bytes) => inSteps(readingText(bytes))),
-        (value) => ({ ...nothing, value })
+        (pieces) => ({ ...nothing, lines: pieces })
       )
     default:
       return read(request, bounds)

@@ -13,6 +13,16 @@ export const decodeText = (bytes: Uint8Array | ArrayBuffer): Result.Result<strin
   }
 }
 
+export const joined = (pieces: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {
+  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.length
+  }
+  return all
+}
+
 /** Bytes of a text that are decoded between two steps. */
 const slice = 512 * 1024
 
@@ -85,6 +95,6 @@ export const hasTextOver = (body: unknown, limit: number): boolean => {
   return Object.entries(body).some(([name, value]) => isOver(value, name === "metadata"))
 }
 
-/** Bytes that a text takes in UTF-8; counted only when it could be over the limit at all. */
+/** Whether a text takes more bytes than this in UTF-8. They are counted only when they could be too many. */
 export const isLongerThan = (text: string, bytes: number): boolean =>
   text.length * 3 > bytes && (text.length > bytes || encoder.encode(text).length > bytes)

@@ -1,6 +1,6 @@
 /**
- * The files of a multipart body: the place where their bytes are stored as they arrive, and the answer when one is refused. Names are kept
- * as the client wrote them, and never used as paths.
+ * The files of a multipart body: what became of each, and the problems that a client is told. Names are kept as the client wrote them, and
+ * never used as paths.
  */
 import {
   acceptedExtensions,
@@ -28,7 +28,7 @@ export interface FileField {
   /** The records that the kernel makes of the files. */
   readonly as: "document" | "attachment" | "recording"
   readonly many: boolean
-  /** The part of turns that the files are for; where it is absent, they are dropped. */
+  /** The part of turns that the files are for: without it in the kernel they are dropped. Null: they are for none. */
   readonly part: string | null
 }
 

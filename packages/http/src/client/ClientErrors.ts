@@ -31,7 +31,7 @@ export const readError = async (response: Response): Promise<Error> => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (make !== undefined) return make(JSON.parse(text) as never)
   } catch {
-    // Reported below, as it is.
+    // Not a body of this service: see below.
   }
   return new Errors.UnexpectedAnswer({
     status: response.status,

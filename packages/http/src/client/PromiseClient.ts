@@ -149,7 +149,7 @@ const queryText = (query: object = {}): string => {
 const pathTo = (parts: TemplateStringsArray, ...values: ReadonlyArray<string>): string =>
   parts.map((part, index) => part + encodeURIComponent(values[index] ?? "")).join("")
 
-/** The answer as the record that the surface promises for this address. A test holds the two against each other. */
+/** The answer as the record that the surface promises for this address. A test compares the two. */
 const json = async <Record>(response: Promise<Response>): Promise<Record> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (await (await response).json()) as Record

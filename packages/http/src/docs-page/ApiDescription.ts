@@ -210,8 +210,8 @@ export const schemaOfWings = (wings: ReadonlyArray<Wing>) => {
 }
 
 /** The bodies that are messages, and what answers them, by the names of their schemas. */
-const isBody = /^(?:(?:Stateless)?Message(?:Request|Form|Upload)|EditRequest|RegenerateRequest)$/u
-const isReply = /^(?:MessageResponse|ToolOutputsResponse|StoredMessage)$/u
+const bodyNames = /^(?:(?:Stateless)?Message(?:Request|Form|Upload)|EditRequest|RegenerateRequest)$/u
+const replyNames = /^(?:MessageResponse|ToolOutputsResponse|StoredMessage)$/u
 
 /** The document with the fields and events of a host's wings where those of our own wings stand. */
 export const withWings = (document: JsonRecord): JsonRecord => {
@@ -220,7 +220,7 @@ export const withWings = (document: JsonRecord): JsonRecord => {
   const { bodies, events, replies } = readProperties(added)
   const schemas = mapped(ours, (schema, name) => {
     if (name === "StreamEvent") return events
-    const more = isBody.test(name) ? bodies : isReply.test(name) ? replies : null
+    const more = bodyNames.test(name) ? bodies : replyNames.test(name) ? replies : null
     return more === null
       ? schema
       : { ...recordOrEmpty(schema), properties: { ...readProperties(more), ...readProperties(schema) } }

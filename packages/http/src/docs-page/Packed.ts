@@ -15,7 +15,7 @@ const tag = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> => {
 }
 
 /** Whether a list of tags has this one; a server in between may have marked it as weak. */
-const names = (given: string | undefined, etag: string): boolean =>
+const hasTag = (given: string | undefined, etag: string): boolean =>
   given !== undefined && given.split(",").some((each) => each.trim().replace(/^W\//u, "") === etag)
 
 /** Makes an effect that answers each request: with the plain or the compressed bytes, or with 304. */
@@ -38,7 +38,7 @@ export const packed = Effect.fnUntraced(function* (whole: HttpServerResponse.Htt
     headers: { "cache-control": "no-cache", etag, vary: "accept-encoding" }
   })
   return Effect.map(HttpServerRequest.HttpServerRequest, ({ headers: given, source }) => {
-    if (names(given["if-none-match"], etag)) return known
+    if (hasTag(given["if-none-match"], etag)) return known
     // Next keeps the compressed body and removes `content-encoding`. It compresses by itself, so it gets plain bytes.
     return !("nextUrl" in source) && /\bgzip\b/u.test(given["accept-encoding"] ?? "") ? sent.zipped : sent.plain
   })

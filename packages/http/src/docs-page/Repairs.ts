@@ -3,7 +3,7 @@
  * elements may not have, greys that are too light.
  */
 
-/** The element into which the reader is loaded, and the links above it. */
+/** Styles of the reader, and of the links above it. */
 export const styles = `
   .light-mode { --scalar-color-2: #474c52; --scalar-color-3: #565c63; --scalar-color-green: #00663f; --scalar-color-blue: #005a94;
     --scalar-color-orange: #98340a; --scalar-color-red: #b3101b; --scalar-color-purple: #5a3fb0; --scalar-color-yellow: #7a5200;

@@ -20,7 +20,7 @@ import {
   type VersionedField
 } from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { compact, writeTimestamp } from "../wire/Fields.ts"
+import { compact, timestampOrNull, writeTimestamp } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
 import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
@@ -223,7 +223,7 @@ const hostedCallsToWire = (content: string, steps: Message["steps"]) => {
 const acknowledgements: { readonly [Status in MessageStatus]: string } = {
   COMPLETED: "The message was answered.",
   REQUIRES_ACTION:
-    "The answer waits for the listed tool calls: for outputs of the client's, for decisions about the others.",
+    "The answer waits for the listed tool calls: for the outputs of the client's tools, and for decisions about the others.",
   FAILED: "The message was kept, but the run failed.",
   CANCELLED: "The message was kept, and the run was cancelled.",
   IN_PROGRESS: "The message is being answered."
@@ -272,8 +272,6 @@ export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextU
         percent: usage.percent,
         summary_tokens: usage.summaryTokens
       }
-
-const timestampOrNull = (date: Date | null): string | null => (date === null ? null : writeTimestamp(date))
 
 export const runToWire = ({ assistantVersion, explanation, ignored, ownUsage, run }: RunReport): Records.Run => ({
   run_id: run.id,

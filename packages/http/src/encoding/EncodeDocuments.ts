@@ -1,9 +1,7 @@
 /** From the kernel's documents, chunks and excerpts to the records of the wire. */
 import type { Chunk, Document, FoundExcerpt } from "@colloquy/core/wings"
 import type * as Records from "../wire/DocumentRecords.ts"
-import { writeTimestamp } from "../wire/Fields.ts"
-
-const timestampOrNull = (date: Date | null): string | null => (date === null ? null : writeTimestamp(date))
+import { timestampOrNull, writeTimestamp } from "../wire/Fields.ts"
 
 export const documentToWire = (document: Document): Records.DocumentRead => ({
   document_id: document.id,

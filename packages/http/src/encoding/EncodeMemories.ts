@@ -1,9 +1,7 @@
 /** From memories of the kernel to those of the wire. Total functions: nothing is decided here. */
 import type { MemoryOperation, MemoryOutcome, MemoryRecord, MemorySource, MemoryVersion } from "@colloquy/core/wings"
-import { writeTimestamp } from "../wire/Fields.ts"
+import { timestampOrNull, writeTimestamp } from "../wire/Fields.ts"
 import type * as Wire from "../wire/Memories.ts"
-
-const timestampOrNull = (date: Date | null): string | null => (date === null ? null : writeTimestamp(date))
 
 const sourceToWire = (source: MemorySource): Wire.Memory["confirmed_by"][number] => ({
   thread_id: source.threadId,

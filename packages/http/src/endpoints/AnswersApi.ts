@@ -31,7 +31,7 @@ export const AnswersApi = HttpApiGroup.make("answers")
       params: { thread_id: Uuid },
       success: OutcomeList,
       error: errors
-    }).annotateMerge(described("read", "What was told of the typed answers in a thread")),
+    }).annotateMerge(described("read", "List the outcomes of the typed answers in a thread")),
     HttpApiEndpoint.get("report", "/assistants/:assistant_id/answers/report", {
       params: { assistant_id: Uuid },
       success: AnswersReport,

@@ -1,6 +1,6 @@
 /**
- * Documents of assistants and threads. Their bytes, chunks and addresses, and the search over them, come beside it.
- * All of them answer 501 on a server whose host has not installed documents.
+ * Documents of assistants and threads: their records, bytes, chunks and addresses, and the search in them. All endpoints answer 501 on a
+ * server whose host has not installed documents.
  */
 import * as Context from "effect/Context"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"

@@ -29,7 +29,7 @@ const TestFile = Schema.String.annotate({ description: "A file for Vitest" }).pi
 )
 const errors = [NotFound, NotImplemented, ServiceUnavailable] as const
 
-/** A field that is misspelled would make a test weaker, or an experiment dearer, in silence. */
+/** Unknown fields are refused: a misspelled one would make a test weaker, or an experiment dearer, in silence. */
 export const evalBodies = {
   create: caseBody,
   import: casesBody,

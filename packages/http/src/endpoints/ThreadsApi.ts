@@ -13,7 +13,7 @@ import { described } from "./Described.ts"
 
 const params = { thread_id: Uuid }
 
-const mayBeNone = (body: { readonly metadata?: unknown; readonly assistant_version?: unknown }) =>
+const changesSomething = (body: { readonly metadata?: unknown; readonly assistant_version?: unknown }) =>
   "metadata" in body || "assistant_version" in body
     ? undefined
     : { path: ["metadata"], issue: "Give metadata, assistant_version or both" }
@@ -23,7 +23,7 @@ export const ThreadUpdate = Schema.Struct({
   /** The version of the assistant that answers from now on; null: the present one. */
   assistant_version: maybe(Version)
 })
-  .check(Schema.makeFilter(mayBeNone))
+  .check(Schema.makeFilter(changesSomething))
   .annotate({ identifier: "ThreadUpdate" })
 export type ThreadUpdate = typeof ThreadUpdate.Type
 

@@ -81,7 +81,7 @@ const readingMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
 const forged =
   "A page of another site sent this request with the session of its user. Add its origin to `cors` if it may do that."
 
-/** Without `Host`, as web requests of a test or of a worker have it, the request's own address names the server. */
+/** A web request of a test or a worker has no `Host`: then its own address names the server. */
 const isSentByOtherSite = ({ headers, originalUrl }: HttpServerRequest, { cors, publicUrl }: HttpSettings): boolean =>
   isFromOtherSite(headers, {
     addresses: [

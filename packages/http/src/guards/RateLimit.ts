@@ -1,6 +1,6 @@
 /**
- * Counts each principal's requests against the quota. A refusal is a 429 or 402 whose `Retry-After` says when to try again, as is a 503 where only
- * time is missing.
+ * Counts each principal's requests against the quota. A refusal is a 429 or 402 with `Retry-After`; a 503 with `retry_after` gets that
+ * header too.
  */
 import { Allowances, Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"

@@ -46,7 +46,7 @@ export const layer = HttpApiBuilder.group(
         Effect.mapError(toWireError)
       )
 
-    const again = Effect.fnUntraced(function* (
+    const sendAgain = Effect.fnUntraced(function* (
       sent: Parameters<typeof readIdempotency>[0],
       params: { readonly thread_id: string; readonly message_id: string },
       {
@@ -112,10 +112,12 @@ export const layer = HttpApiBuilder.group(
         })
       )
       .handleRaw("regenerate", (raw) =>
-        Effect.flatMap(read(conversationBodies.regenerate, raw), (body) => again(raw, raw.params, body))
+        Effect.flatMap(read(conversationBodies.regenerate, raw), (body) => sendAgain(raw, raw.params, body))
       )
       .handleRaw("edit", (raw) =>
-        Effect.flatMap(read(conversationBodies.edit, raw), (body) => again(raw, raw.params, body, body.value.content))
+        Effect.flatMap(read(conversationBodies.edit, raw), (body) =>
+          sendAgain(raw, raw.params, body, body.value.content)
+        )
       )
   })
 )

@@ -41,7 +41,7 @@ export const layer = HttpApiBuilder.group(
       }
       const repeat = readIdempotency(sent, () => {
         const options = compact({ options: wings.options(value, { ...raw, files: raw.files.map(withoutIds) }) })
-        return asked({ ...request, ...options }, files, value.background === true)
+        return comparedValue({ ...request, ...options }, files, value.background === true)
       })
       return Effect.flatMapEager(repeat, (idempotency) => {
         const background = value.background === true
@@ -80,7 +80,7 @@ const withoutIds = (file: UploadedFile): UploadedFile =>
 const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 
 /** The value by which a repeat is recognized, without the ids of files: they are others when the files are sent again. */
-const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>, background: boolean) => ({
+const comparedValue = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>, background: boolean) => ({
   ...request,
   ...(background ? { background } : {}),
   ...(files.length === 0 ? {} : { files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) })

@@ -108,7 +108,6 @@ export const layer = HttpApiBuilder.group(
 
 const detail = "The inside of runs is not shown on this server: its host has not installed it."
 
-/** An empty id is what the router makes of a missing one; no run has it. */
 const toRunIds = ({ run_id, thread_id }: { readonly run_id: string; readonly thread_id: string }) => ({
   threadId: ThreadId.make(thread_id),
   runId: RunId.make(run_id)

@@ -149,7 +149,7 @@ export const makeAssistantTools = Effect.gen(function* () {
       const state = Option.getOrNull(readState(asked.context.mcpReq.requestState()))
       const turn = state === null ? yield* start(assistant, asked) : yield* resume(state, asked.context)
       if ("content" in turn) return turn
-      const reply = yield* telling(turn, asked.context).pipe(
+      const reply = yield* tellProgress(turn, asked.context).pipe(
         Effect.andThen(turn.reply),
         Effect.onInterrupt(() => Effect.ignore(turns.cancel(turn.threadId, turn.runId)))
       )
@@ -165,7 +165,7 @@ export const makeAssistantTools = Effect.gen(function* () {
 })
 
 /** Tells a client that has asked for progress what the assistant is doing. */
-const telling = ({ events }: StartedTurn, { mcpReq }: ServerContext) => {
+const tellProgress = ({ events }: StartedTurn, { mcpReq }: ServerContext) => {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return Effect.void
   let progress = 0

@@ -133,7 +133,7 @@ const bearer = HttpRouter.middleware((app) => Effect.updateService(app, HttpServ
 
 const endpoints = served(api, handlers)
 
-/** The wing of MCP. No field of messages speaks to it. */
+/** The wing of MCP. No field of messages is for it. */
 export const mcp: Wing = {
   part: "mcp",
   endpoints: { ...endpoints, routes: Layer.provide(endpoints.routes, bearer.layer) }

@@ -8,7 +8,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
 import { fault } from "./Refusals.ts"
-import { findTelling } from "../streams/Heartbeat.ts"
+import { findWriteToSink } from "../streams/Heartbeat.ts"
 import { findTexts, type TextGroups } from "../encoding/TextPieces.ts"
 import { NodeSink } from "./NodeSink.ts"
 import { writeWeb } from "./ThroughWeb.ts"
@@ -66,10 +66,10 @@ const writeHead = ({ status, statusText }: KernelResponse, to: ServerResponse, h
 
 /** A stream that breaks off cuts the connection, so that the client does not take it for whole. */
 const writeStream = (from: Stream.Stream<Uint8Array, unknown>, to: ServerResponse): Effect.Effect<void> => {
-  const [telling, texts] = [findTelling(from), findTexts(from)]
+  const [writeAll, texts] = [findWriteToSink(from), findTexts(from)]
   const sink = new NodeSink(to)
   const writing =
-    telling !== undefined ? telling(sink) : texts !== undefined ? pourTexts(texts, sink, to) : pour(from, sink, to)
+    writeAll !== undefined ? writeAll(sink) : texts !== undefined ? pourTexts(texts, sink, to) : pour(from, sink, to)
   return Effect.matchCause(Effect.interruptible(writing), {
     onSuccess: () => {
       to.end()

@@ -8,6 +8,7 @@ import { HttpSettings } from "../HttpSettings.ts"
 import { inBytes, withHeartbeat } from "../streams/Heartbeat.ts"
 import { makeStreamSlot } from "../streams/OpenStreams.ts"
 import { withoutLineEnds } from "../streams/LineEnds.ts"
+import { streamHeaders } from "../streams/Sse.ts"
 import { fromWire } from "./Errors.ts"
 
 /** Turns the events of a run into events of OpenAI. */
@@ -15,8 +16,6 @@ export interface Encoder {
   readonly encode: (events: ReadonlyArray<TurnEvent>) => string
   readonly hasEnded: boolean
 }
-
-const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 
 /** Made with a handler: takes a slot for a stream, before anything is stored. */
 export const makeTakeSlot = Effect.map(makeStreamSlot, (taken) => Effect.mapError(taken, fromWire))
@@ -35,6 +34,6 @@ export const streamAnswer = Effect.fnUntraced(function* (
   const bytes = withHeartbeat({ events, encode, interval: heartbeat, clock })
   return HttpServerResponse.stream(Stream.ensuring(bytes, Effect.provideService(leave, Principal, principal)), {
     contentType: "text/event-stream",
-    headers
+    headers: streamHeaders
   })
 })

@@ -50,13 +50,13 @@ export interface AskedTurn {
   readonly thinking?: Thinking
   readonly modelOptions?: ModelOptions
   /** The options of a host's parts, from the fields of its wings. */
-  readonly ofWings?: Schema.JsonObject
+  readonly wingOptions?: Schema.JsonObject
   readonly format: AnswerFormat
   readonly stream: boolean
   readonly metadata?: Metadata
   readonly busy?: BusyPolicy
-  /** True: the messages are kept, and no model is called. */
-  readonly isKept?: boolean
+  /** True: the messages are saved, and no model is called. */
+  readonly isOnlySaved?: boolean
   /** The fields of the request that the record of the answer shows. */
   readonly asked: Schema.JsonObject | null
 }
@@ -121,7 +121,7 @@ const turnRequest = (asked: AskedTurn, { after, before, current, developer }: Sp
     content: textInItem(current),
     stream: asked.stream,
     jsonOutput: asked.format.type !== "text",
-    options: Object.assign(transcriptOptions({ transcript, temporary }), search, asked.ofWings),
+    options: Object.assign(transcriptOptions({ transcript, temporary }), search, asked.wingOptions),
     ...compact({
       threadId: asked.threadId,
       assistantId: asked.assistantId,
@@ -133,7 +133,7 @@ const turnRequest = (asked: AskedTurn, { after, before, current, developer }: Sp
       modelOptions: asked.modelOptions,
       metadata: asked.metadata,
       busy: asked.busy,
-      sendToModel: asked.isKept === true ? false : undefined
+      sendToModel: asked.isOnlySaved === true ? false : undefined
     })
   }
 }
@@ -194,7 +194,7 @@ export const makeStart = Effect.gen(function* () {
     })
   }
 
-  /** Begins the turn, or says why not. `ThreadBusy` is left to the caller, which may begin it on another thread. */
+  /** Begins the turn, or says why not. */
   const start = Effect.fnUntraced(function* (asked: AskedTurn) {
     const parts = splitTurn(asked)
     if (parts === undefined) return yield* noUser

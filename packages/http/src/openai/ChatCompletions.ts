@@ -31,13 +31,13 @@ export const makeChatCompletions = Effect.gen(function* () {
   const { cancel, start } = yield* makeStart
   const findModel = yield* makeModelNames
   const takeSlot = yield* makeTakeSlot
-  const ofWings = yield* makeWingFields
+  const wingFields = yield* makeWingFields
 
   return Effect.gen(function* () {
     const { fields, media } = yield* readRequest
     yield* Effect.fromResult(refuseOptions(fields))
     const body = yield* decode(fields)
-    const own = yield* Effect.fromResult(ofWings.read(fields, ChatBody.fields))
+    const own = yield* Effect.fromResult(wingFields.read(fields, ChatBody.fields))
     const conversation = yield* Effect.fromResult(readConversation(body, media))
     const items = yield* Effect.fromResult(checkCalls(conversation.items))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
@@ -52,7 +52,7 @@ export const makeChatCompletions = Effect.gen(function* () {
       format: readFormat(body),
       stream: body.stream === true,
       asked: null,
-      ofWings: own.options,
+      wingOptions: own.options,
       ...compact({
         tools: body.tool_choice === "none" ? none : (body.tools ?? null) === null ? undefined : tools,
         thinking: readThinking(body.reasoning_effort),
@@ -61,7 +61,7 @@ export const makeChatCompletions = Effect.gen(function* () {
       })
     }
     if (asked.stream) yield* takeSlot
-    const turn = yield* Effect.mapError(start(asked), ofWings.refusal)
+    const turn = yield* Effect.mapError(start(asked), wingFields.refusal)
     const known = { ...ChatBody.fields, ...own.sent }
     const ignored = [...ignoredOptions(fields, known), ...settingsWithoutEffect(turn.ignored, body)]
     if (asked.stream) {

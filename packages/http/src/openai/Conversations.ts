@@ -67,7 +67,7 @@ export const makeConversations = Effect.gen(function* () {
       format: { type: "text" },
       stream: false,
       asked: null,
-      isKept: true
+      isOnlySaved: true
     })
     yield* keep.pipe(
       Effect.flatMap((turn) => turn.reply),

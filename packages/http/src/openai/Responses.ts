@@ -79,7 +79,7 @@ export const makeResponses = Effect.gen(function* () {
   const { cancel, start } = yield* makeStart
   const findModel = yield* makeModelNames
   const takeSlot = yield* makeTakeSlot
-  const ofWings = yield* makeWingFields
+  const wingFields = yield* makeWingFields
 
   const load = Effect.fnUntraced(function* (ids: Pick<ResponseIds, "threadId">, missing: OpenAiError) {
     const found = yield* threads
@@ -138,7 +138,7 @@ export const makeResponses = Effect.gen(function* () {
       format: readFormat(body),
       stream: body.stream === true,
       asked: { ...asked },
-      ofWings: wanted.own.options,
+      wingOptions: wanted.own.options,
       ...compact({
         tools: wanted.tools,
         thinking: readThinking(body.reasoning?.effort),
@@ -146,7 +146,7 @@ export const makeResponses = Effect.gen(function* () {
         metadata: body.metadata ?? undefined
       })
     }
-    return yield* Effect.mapError(start(turn), ofWings.refusal)
+    return yield* Effect.mapError(start(turn), wingFields.refusal)
   })
 
   const nextLeg = (wanted: Wanted, { runId, threadId }: ResponseIds) => {
@@ -188,7 +188,7 @@ export const makeResponses = Effect.gen(function* () {
     yield* Effect.fromResult(refuseOptions(fields))
     const body = yield* decode(fields)
     if (body.background === true && body.store === false) return yield* backgroundUnstored
-    const own = yield* Effect.fromResult(ofWings.read(fields, ResponseBody.fields))
+    const own = yield* Effect.fromResult(wingFields.read(fields, ResponseBody.fields))
     const conversation = yield* Effect.fromResult(conversationIn(body.input, media))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
     const before = yield* findBefore(body)

@@ -28,7 +28,10 @@ type Handler = Effect.Effect<
 >
 
 const unknownPath = Effect.fail(
-  new OpenAiError({ status: 404, message: "There is no such endpoint here. The native API does what is missing." })
+  new OpenAiError({
+    status: 404,
+    message: "There is no such endpoint here. The server's own API may have what you need."
+  })
 )
 
 const routes = HttpRouter.use(
@@ -64,7 +67,7 @@ const routes = HttpRouter.use(
   })
 )
 
-/** The wing of these endpoints. Its part keeps the conversation that a client brings; no field of messages speaks to it. */
+/** The wing of these endpoints. Its part keeps the conversation that a client brings; no field of messages is for it. */
 export const openai: Wing = {
   part: transcriptPart,
   endpoints: { routes: Layer.mergeAll(routes, TranscriptPart.layer).pipe(Layer.provide(HeldMedia.layer)) }

@@ -29,7 +29,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { joined } from "../bodies/LiftedMedia.ts"
+import { joined } from "../bodies/Text.ts"
 import { HeldMedia } from "./HeldMedia.ts"
 import { Item, MediaPart } from "./Transcript.ts"
 

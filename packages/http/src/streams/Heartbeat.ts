@@ -2,7 +2,7 @@
  * Writes batches of events as fast as they are taken and no faster, and a comment line at the start and whenever nothing came for a while,
  * so that proxies keep the connection. There is no queue: a reader that does not read delays only itself.
  *
- * `withHeartbeat` gives a stream of bytes, for every platform. A server of Node writes to its connection directly (`findTelling`), because
+ * `withHeartbeat` gives a stream of bytes, for every platform. A server of Node writes to its connection directly (`findWriteToSink`), because
  * a stream between the events and the connection would cost time for every batch.
  */
 import type { StoreUnavailable } from "@colloquy/core"
@@ -49,21 +49,21 @@ export interface Sink {
 }
 
 /** Writes all of a stream. */
-export type Telling = (sink: Sink) => Effect.Effect<void, StoreUnavailable>
+export type WriteToSink = (sink: Sink) => Effect.Effect<void, StoreUnavailable>
 
-const tellings = new WeakMap<object, Telling>()
+const sinkWrites = new WeakMap<object, WriteToSink>()
 
 /** The function that writes the body of a stream to a sink, for a server that has one of its own; undefined for any other stream. */
-export const findTelling = (stream: object): Telling | undefined => tellings.get(stream)
+export const findWriteToSink = (stream: object): WriteToSink | undefined => sinkWrites.get(stream)
 
 export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Array, StoreUnavailable> => {
-  const telling: Telling = (sink) => tell(heartbeat, sink)
-  const stream = byteStream(telling)
-  tellings.set(stream, telling)
+  const writeToSink: WriteToSink = (sink) => writeEvents(heartbeat, sink)
+  const stream = byteStream(writeToSink)
+  sinkWrites.set(stream, writeToSink)
   return stream
 }
 
-const tell = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }: Heartbeat<A>, sink: Sink) {
+const writeEvents = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }: Heartbeat<A>, sink: Sink) {
   const pulse = new Pulse(sink, clock, Duration.toMillis(interval))
   yield* sink.room
   pulse.write(ping)
@@ -137,10 +137,10 @@ class Pulse {
   )
 }
 
-const byteStream = (telling: Telling): Stream.Stream<Uint8Array, StoreUnavailable> =>
+const byteStream = (writeToSink: WriteToSink): Stream.Stream<Uint8Array, StoreUnavailable> =>
   pullStream((scope) =>
     Effect.contextWith((context: Context.Context<never>) => {
-      const pieces = new Pieces(telling, context)
+      const pieces = new Pieces(writeToSink, context)
       return Effect.as(Scope.addFinalizer(scope, pieces.close), pieces.pull)
     })
   )
@@ -149,7 +149,7 @@ type PiecePull = Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, StoreUnavailable>
 
 /** A sink that gives one piece of bytes for each pull of its reader. */
 class Pieces implements Sink {
-  private readonly telling: Telling
+  private readonly writeToSink: WriteToSink
   private readonly context: Context.Context<never>
   private fiber: Fiber.Fiber<void, StoreUnavailable> | null = null
   /** Waits for a piece. */
@@ -158,8 +158,8 @@ class Pieces implements Sink {
   private writer: (() => void) | null = null
   private end: PiecePull | null = null
 
-  constructor(telling: Telling, context: Context.Context<never>) {
-    this.telling = telling
+  constructor(writeToSink: WriteToSink, context: Context.Context<never>) {
+    this.writeToSink = writeToSink
     this.context = context
   }
 
@@ -174,7 +174,7 @@ class Pieces implements Sink {
   })
 
   private begin(): void {
-    this.fiber = Effect.runForkWith(this.context)(this.telling(this))
+    this.fiber = Effect.runForkWith(this.context)(this.writeToSink(this))
     this.fiber.addObserver((exit) => {
       this.end = Exit.isSuccess(exit) ? Cause.done() : Effect.failCause(exit.cause)
       this.reader?.(this.end)

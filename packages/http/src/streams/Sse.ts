@@ -176,7 +176,7 @@ const fieldsOfEnd = ({
   return { memory_operation_id, retrieved_memories, retrieved_files, ...metadata }
 }
 
-/** The bytes of a batch that several readers of one log get, and by whose wings. */
+/** The bytes of a batch that several readers of one log get, and the wings that encoded it. */
 const pieces = new WeakMap<ReadonlyArray<TurnEvent>, { readonly wings: Shown; readonly bytes: Uint8Array }>()
 
 /** All who follow a run get the same array of events from its log: it is encoded for the first of them. */

@@ -2,6 +2,8 @@
  * Writes a tar archive (POSIX: ustar with pax records) without knowing all of it: pure headers, and the end. An entry's size stands before
  * its bytes, so it must be known. A name that ustar cannot hold stands in a pax record.
  */
+import { joined } from "../bodies/Text.ts"
+
 const block = 512
 const encoder = new TextEncoder()
 
@@ -64,14 +66,4 @@ const ustar = (name: Uint8Array, size: number, seconds: number, type: "0" | "x")
   const sum = header.reduce((total, byte) => total + byte, 0)
   put(`${sum.toString(8).padStart(6, "0")}\0 `, 148)
   return header
-}
-
-const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
 }

@@ -46,8 +46,8 @@ const partNames = (parts: ReturnType<typeof TurnParts.Service.all>): ReadonlySet
   new Set(parts.map(({ name }) => name))
 
 /**
- * The same for a body whose values the kernel checks as well: what does not fit the schema is listed together with what `check` says about the
- * fields that fit. `partial` decodes some of the fields.
+ * As `bodyReader`, for a body whose values the kernel checks as well: what does not fit the schema is listed together with what `check` says
+ * about the fields that fit. `partial` decodes some of the fields.
  */
 export const checkedBodyReader = Effect.gen(function* () {
   const found = yield* bodyContext

@@ -23,14 +23,14 @@ const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length 
 
 /** Fields that the endpoint does not have are ignored there. */
 const rulesFor =
-  (ignored: ReadonlySet<string>, hasContent = true): BodyRules =>
+  (ignored: ReadonlySet<string>, needsContent = true): BodyRules =>
   (raw, server) => {
     if (!isRecord(raw.value)) return []
     const fields = Object.fromEntries(Object.entries(raw.value).filter(([name]) => !ignored.has(name)))
     return [
       ...repeatedToolNames(fields["tools"]),
       ...server.problems(fields, raw),
-      ...(hasContent ? aboutContent(fields, raw) : []),
+      ...(needsContent ? aboutContent(fields, raw) : []),
       ...aboutBackground(fields)
     ]
   }

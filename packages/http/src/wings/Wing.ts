@@ -1,5 +1,5 @@
 /**
- * The HTTP side of one part of turns: the fields of a message that speak to the part, the form of its supplements and events on the wire,
+ * The HTTP side of one part of turns: the fields of a message that are for the part, the form of its supplements and events on the wire,
  * and its endpoints. The rooms of the kernel have one file each beside this one; a host gives its own as `wings` of `webHandler`. Whether
  * the kernel has the part is asked of `TurnParts` at each request: without it, a field that asks for it is a 422.
  */
@@ -83,7 +83,7 @@ export interface Wing {
   /** The part's supplements as fields of the wire. Addresses of documents are written now, because they are good for a while only. */
   readonly fields?: (kept: Kept, urlOf: UrlOf) => Partial<PartFields>
   /**
-   * An event as it goes out. Without a `type` it has that which the part told; with a type of the API it is left out, with a line in the log.
+   * An event as it goes out. Without a `type` it has the type that the part told; with a type of the API it is left out, with a line in the log.
    * Null: it does not go out. Absent: an event of the part goes out under its own type, with the fields of its data.
    */
   readonly event?: (event: PartTold, urlOf: UrlOf) => Schema.JsonObject | null

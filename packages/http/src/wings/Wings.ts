@@ -1,6 +1,6 @@
 /**
  * The wings of one server: those of the kernel's own rooms, and those that the host registered. Work that concerns more than one wing is
- * done here, once: the fields of a message that speak to parts, and the form of supplements and events on the wire.
+ * done here, once: the fields of a message that are for parts, and the form of supplements and events on the wire.
  */
 import type { TurnRequest } from "@colloquy/core"
 import * as Context from "effect/Context"
@@ -48,13 +48,13 @@ type Supplements = Schema.JsonObject
 export class Wings extends Context.Service<
   Wings,
   {
-    /** The problems of all fields that speak to parts, and of fields that ask for a part which the kernel does not have. */
+    /** The problems of all fields that are for parts, and of fields that ask for a part which the kernel does not have. */
     readonly problems: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
     /** `TurnRequest.options`; undefined when the message asks nothing of any part. */
     readonly options: (fields: MessageFields, raw: RawBody) => Schema.JsonObject | undefined
     /** The fields of messages that the host's wings brought. */
     readonly brought: ReadonlyArray<string>
-    /** The parts of which a field of the body speaks, also one that says `off`. */
+    /** The parts that a field of the body is for, also one that says `off`. */
     readonly named: (body: unknown) => ReadonlyArray<string>
     /** Fields of wings that have no effect in this message, each with the reason. */
     readonly ignored: (fields: RawFields, isOnlySaved: boolean) => ReadonlyArray<IgnoredOption>
@@ -171,7 +171,7 @@ const endpointNames = ({ reflect }: NonNullable<Brought["endpoints"]> = {}): obj
 
 const eventsOfApi: ReadonlySet<string> = new Set(StreamEvent.members.map(({ fields }) => fields.type.literal))
 /** Events of the API that parts tell; all others are told by the kernel alone. */
-const isOfPart = /^(?:handed|helper|media|memory|output|stt|tts)_/u
+const eventsOfParts = /^(?:handed|helper|media|memory|output|stt|tts)_/u
 
 /** The fields of replies and of stored messages; the event that ends a run has two more. */
 const fieldsOfReplies: object = { ...MessageResponse.fields, ...StoredMessage.fields, type: 0, sequence: 0 }
@@ -187,7 +187,7 @@ const api = (reflect: Reflect): Brought => ({
   endpoints: { reflect }
 })
 
-/** A fault of the host's program, told when the routes are made. */
+/** Throws when a host's wing takes a name that is in use: a fault of the host's program, found when the routes are made. */
 const withoutClashes = (added: ReadonlyArray<Wing>, reflect: Reflect): ReadonlyArray<Wing> => {
   const taken = new Set<string>()
   for (const { endpoints, message, part, schemas } of [...ownWings, api(reflect), ...added]) {
@@ -207,7 +207,7 @@ const withoutClashes = (added: ReadonlyArray<Wing>, reflect: Reflect): ReadonlyA
   return added
 }
 
-/** Makes the wings of a server. `tell` gets the problem of an event of a host's part that has no wing. */
+/** Makes the wings of a server. `tell` logs what a wing could not show. */
 export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf, tell: TellFault): typeof Wings.Service => {
   const byPart = new Map(wings.map((wing) => [wing.part, wing]))
   const concerning = new Set(wings.flatMap(({ message }) => message?.concerns ?? []))
@@ -285,7 +285,7 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf, tell: TellFa
       const found = (wing.event ?? plainEvent)(event, urlOf)
       const type = found?.["type"]
       // A host's part may have the name of a part of ours that is not there.
-      if (typeof type !== "string" || !eventsOfApi.has(type) || (ownWings.includes(wing) && isOfPart.test(type)))
+      if (typeof type !== "string" || !eventsOfApi.has(type) || (ownWings.includes(wing) && eventsOfParts.test(type)))
         return found
       tell(notShown(part, `its event "${type}": the API has an event of this name`))
       return null

@@ -60,7 +60,7 @@ export const OutcomeResponse = Schema.Struct({
 }).annotate({ identifier: "OutcomeResponse" })
 
 export const OutcomeList = Schema.Struct({
-  /** The newest thousand, newest first; of a question, what was told last. */
+  /** The newest thousand, newest first; for each question of a message only the last one. */
   outcomes: Schema.Array(
     Schema.Struct({
       /** The message whose turn gave the answers; of answers that were asked apart from a turn, their own id. */
@@ -97,7 +97,7 @@ const QuestionReport = Schema.Struct({
 }).annotate({ identifier: "QuestionReport" })
 
 export const AnswersReport = Schema.Struct({
-  /** Same questions, same set, whatever the order of their names. */
+  /** Equal questions are one set, whatever the order of their names. */
   question_sets: Schema.Array(
     Schema.Struct({ question_set: Schema.String, cases: Schema.Int, questions: Schema.Array(QuestionReport) })
   ),

@@ -40,6 +40,8 @@ export const Timestamp = Schema.String.annotate({ format: "date-time" })
 
 export const writeTimestamp = (date: Date): string => writeTime(date.getTime())
 
+export const timestampOrNull = (date: Date | null): string | null => (date === null ? null : writeTimestamp(date))
+
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000]
 const padded = (count: number, digits: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => String(n).padStart(digits, "0"))
@@ -61,14 +63,14 @@ const writeTime = (() => {
   }
 })()
 
-const words = ["true", "1", "yes", "on", "y", "t"]
-export const isBooleanWord = /^(?:true|false|1|0|yes|no|on|off|y|n|t|f)$/iu
+const trueWords = ["true", "1", "yes", "on", "y", "t"]
+export const booleanPattern = /^(?:true|false|1|0|yes|no|on|off|y|n|t|f)$/iu
 
-/** What a word that passes `isBooleanWord` says. */
-export const saysTrue = (word: string): boolean => words.includes(word.toLowerCase())
+/** What a word that fits `booleanPattern` says. */
+export const saysTrue = (word: string): boolean => trueWords.includes(word.toLowerCase())
 
 /** A boolean in a query. */
-export const BooleanWord = Schema.String.check(Schema.isPattern(isBooleanWord, { expected: "a boolean" })).pipe(
+export const BooleanWord = Schema.String.check(Schema.isPattern(booleanPattern, { expected: "a boolean" })).pipe(
   Schema.decodeTo(
     Schema.Boolean,
     SchemaTransformation.transform({ decode: saysTrue, encode: (value): string => String(value) })

@@ -91,7 +91,7 @@ const isEscaped = (text: string, at: number): boolean => {
   return (at - before) % 2 === 0
 }
 
-/** Whether a value holds more others than this, counted no further. */
+/** Whether a value holds more than `most` other values. Counting stops there. */
 export const holdsMoreThan = (value: unknown, most: number): boolean => {
   const open: Array<unknown> = [value]
   let left = most

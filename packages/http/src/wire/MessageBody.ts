@@ -9,7 +9,7 @@ import { ImageOptions, Version } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { SystemOneRequest } from "./Answers.ts"
 import { isJsonObject } from "./Json.ts"
-import { BooleanWord, DateTime, isBooleanWord, maybe, maybeOr, Uuid } from "./Fields.ts"
+import { booleanPattern, BooleanWord, DateTime, maybe, maybeOr, Uuid } from "./Fields.ts"
 import { Tool } from "./Tools.ts"
 
 export const Thinking = Schema.Struct({
@@ -128,7 +128,7 @@ const MetadataText = Schema.String.check(
 
 const SendToLlm = Schema.Union([
   Schema.Boolean,
-  Schema.String.check(Schema.isPattern(isBooleanWord, { expected: "a boolean" }))
+  Schema.String.check(Schema.isPattern(booleanPattern, { expected: "a boolean" }))
 ])
 
 /** The fields that stand before `metadata` in a form. */

@@ -66,7 +66,7 @@ export const ImageModel = Schema.Struct({
 }).annotate({ identifier: "ImageModel" })
 export type ImageModel = typeof ImageModel.Type
 
-/** A voice of the catalogue. */
+/** A model for voice sessions in the catalogue. */
 export const RealtimeModel = Schema.Struct({
   ...entry,
   model_type: Schema.Literal("realtime"),

@@ -55,7 +55,6 @@ export const OwnerUsage = Schema.Struct({
   /** Of the day, in UTC. One limit holds for input and output together. */
   input_tokens: Allowance,
   output_tokens: Allowance,
-  /** Where there is a limit in US dollars, tokens of unknown price count at the prices that the operator assumes. */
   cost_usd: Allowance.annotate({
     description:
       "In US dollars. With a limit, tokens whose price nobody knows count at the prices that the service assumes; without one, they count nothing."

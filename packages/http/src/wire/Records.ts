@@ -1,4 +1,4 @@
-/** The records that the service answers with, in snake_case, and how they are made from the kernel's. */
+/** The records that the service answers with, in snake_case. */
 import { RunStatus } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { SystemOne } from "./Answers.ts"

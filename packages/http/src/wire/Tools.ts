@@ -17,7 +17,7 @@ const FunctionTool = Schema.Struct({
   })
 }).annotate({ identifier: "FunctionTool" })
 
-/** A tool of the service itself, which stands in a list for its name alone. */
+/** A tool of the service itself. In a list it has only its name. */
 const ServiceTool = Schema.Struct({ type: Schema.Literal("web_search") }).annotate({ identifier: "ServiceTool" })
 
 export const Tool = Schema.Union([FunctionTool, ServiceTool]).annotate({ identifier: "Tool" })

@@ -250,6 +250,18 @@ describe("the transport", () => {
 })
 
 describe("the route", () => {
+  it.each(["ai", "/ai", "/ai/"])("finds the API under the base path %s, wherever the route is", async (basePath) => {
+    const called: Array<string> = []
+    const handler = async (request: Request) => {
+      called.push(new URL(request.url).pathname)
+      return Response.json({ detail: "no" }, { status: 404 })
+    }
+    const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "Hi" }] }]
+    const body = JSON.stringify({ id: "thread", messages })
+    await chatRoute({ basePath, handler })(new Request("http://in.process/site/chat", { method: "POST", body }))
+    assert.deepStrictEqual(called, ["/ai/threads/messages"])
+  })
+
   it("serves the SDK's own transport, with the credentials of the request", async () => {
     await using service = await open([say("Hello."), callTool("weather", {}, "c"), say("Rain.")])
     const id = await newThread(service, { tools: [tool("weather")] })

@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { arch, platform } from "node:os"
 import { dirname, join, resolve } from "node:path"
-import { defaultProblem, makeProviders } from "../Services.ts"
+import { makeProviders, providerProblems } from "../Services.ts"
 import { readSettings, type Settings } from "../Settings.ts"
 import { storeRefused } from "../StartRefused.ts"
 import { inMemory, makeStores } from "../Stores.ts"
@@ -134,8 +134,12 @@ export const doctor: CommandRun = async (args, { env, print }) => {
     findings.push(...settings.failure.problems.map((says) => ({ what: "Settings", ok: false, says })))
   } else {
     const providers = makeProviders(settings.success)
-    const problem = defaultProblem(providers)
-    findings.push({ what: "Settings", ok: problem === undefined, says: problem ?? "every variable is readable" })
+    const problems = providerProblems(settings.success, providers)
+    findings.push(
+      ...(problems.length === 0
+        ? [{ what: "Settings", ok: true, says: "every variable is readable" }]
+        : problems.map((says) => ({ what: "Settings", ok: false, says })))
+    )
     findings.push(...keys(settings.success), ...(await database(settings.success)))
     findings.push(...(await Effect.runPromise(Effect.all(providers.providers.map(provider), { concurrency: 8 }))))
   }

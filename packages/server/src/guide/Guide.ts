@@ -9,7 +9,7 @@ import { type Frame, layout, lostPage, type PageLink, searchResults, withHeading
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
 import { makeSearch } from "./GuideSearch.ts"
 
-/** The response for a path below `/docs/guide`. Null: there is no such page. */
+/** The content of the response for a path below `/docs/guide`. */
 export interface GuideContent {
   readonly type: string
   readonly text: string

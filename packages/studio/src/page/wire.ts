@@ -112,12 +112,12 @@ export interface Experiment {
   readonly ended_at: string | null
 }
 
-/** One attempt at a case. */
 /** Other scorers may tell anything. */
 interface JudgeDetail {
   readonly answers?: { readonly judge?: TypedAnswer }
 }
 
+/** One attempt at a case. */
 export interface AttemptResult {
   readonly number: number
   readonly case_id: string

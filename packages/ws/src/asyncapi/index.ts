@@ -35,7 +35,7 @@ const renamed = (document: SocketDescription): SocketDescription =>
 
 const message = (name: string, schema: Schema.Constraint, description?: string) => {
   const { definitions, schema: payload } = Schema.toJsonSchemaDocument(schema)
-  const shown: Message = { name, payload: payload, ...(description === undefined ? {} : { description }) }
+  const shown: Message = { name, payload, ...(description === undefined ? {} : { description }) }
   return { shown, definitions }
 }
 

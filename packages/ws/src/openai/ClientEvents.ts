@@ -1,8 +1,8 @@
 /** The events that a client of OpenAI's realtime protocol sends, by their GA names. */
 import type * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { optional } from "../Json.ts"
 
-const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const named = <F extends Schema.Struct.Fields>(fields: F) =>
   Schema.Struct({ event_id: optional(Schema.String), ...fields })
 const millis = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))

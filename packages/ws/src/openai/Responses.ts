@@ -60,7 +60,7 @@ export const makeResponses = (sink: ResponsesSink) => {
   let hasSpoken = false
   /** The items of all responses. Words and sound that arrive for an item after its end are dropped. */
   const known = new Set<string>()
-  const hosted = new Map<string, Item>()
+  const hosted = new Map<string, { readonly item: Item; readonly index: number }>()
   let resample: ReturnType<typeof makeResampler> | null = null
 
   const responseRecord = ({ cancelled, id, output }: Response, isDone: boolean): Fields => ({
@@ -167,7 +167,7 @@ export const makeResponses = (sink: ResponsesSink) => {
     const opening = isHosted ? item : { ...item, status: "in_progress", arguments: "" }
     beginOutput(response, index, opening)
     if (isHosted) {
-      hosted.set(toolCallId, item)
+      hosted.set(toolCallId, { item, index })
       response.output.push(item)
       return send({ type: "response.mcp_call.in_progress", item_id: id, output_index: index })
     }
@@ -195,10 +195,11 @@ export const makeResponses = (sink: ResponsesSink) => {
       sink.sendAudio(Buffer.concat([Buffer.from(`${head.slice(0, -1)},"delta":"`), piece, Buffer.from('"}')]))
     },
     completed: (toolCallId: string): void => {
-      const item = hosted.get(toolCallId)
-      if (item === undefined) return
+      const found = hosted.get(toolCallId)
+      if (found === undefined) return
+      const { index, item } = found
       hosted.delete(toolCallId)
-      send({ type: "response.mcp_call.completed", item_id: item.id, output_index: 0 })
+      send({ type: "response.mcp_call.completed", item_id: item.id, output_index: index })
       sink.done(item)
     },
     approval: ({ arguments: args, name }: Told<"ApprovalNeeded">, id: string): void => {

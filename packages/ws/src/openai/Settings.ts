@@ -55,7 +55,7 @@ export const openSettings = (query: URLSearchParams, models: ReadonlyArray<Model
   return model === undefined ? null : { model, fromQuery: Object.fromEntries(given), asked: {} }
 }
 
-/** The settings after an update, or everything that is wrong with it. */
+/** The settings after an update, or its first problem. */
 export const updated = (settings: Settings, update: Fields): Result.Result<Settings, Problem> => {
   const unknown = Object.keys(update).find((name) => !known.has(name))
   if (unknown !== undefined) return fail(`There is no setting "${unknown}".`, unknown)
@@ -141,7 +141,7 @@ export const changedSettings = (before: Settings, after: Settings): SessionSetti
   return chosenSettings(Object.fromEntries(names.map((name) => [name, after.asked[name] ?? null])), request.success)
 }
 
-/** The assistant or the voice that cannot change any more, although the client changes it. */
+/** The problem of a change of the assistant or of the voice, when it cannot change any more. Null: there is none. */
 export const fixedChange = (before: Settings, after: Settings, hasSpoken: boolean): Problem | null => {
   const voice = ["audio", "output", "voice"]
   if (!isSame(before.asked["prompt"], after.asked["prompt"])) {

@@ -306,6 +306,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
     if (typed.length > 0) frame({ _tag: "Text", text: typed.join("\n\n") })
   }
 
+  /** While it is true, the client gets no errors. */
   let isQuiet = false
   const askVendor = (response: Fields): void => {
     isQuiet = true

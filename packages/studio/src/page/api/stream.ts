@@ -1,4 +1,5 @@
 /** Reads the events of a run to its end, over as many connections as necessary. If the server dies, it waits. */
+import { pause } from "../lib/pause.ts"
 import type { StreamEvent } from "../wire.ts"
 import { call, Refused } from "./http.ts"
 
@@ -27,15 +28,6 @@ export async function* readEvents(body: ReadableStream<Uint8Array>, begin: Event
 }
 
 const ends = new Set<StreamEvent["type"]>(["run_ended", "run_failed", "run_cancelled", "message_saved"])
-
-const pause = (seconds: number, stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, seconds * 1000)
-    stop.addEventListener("abort", () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 
 export interface Reading {
   readonly threadId: string
@@ -94,6 +86,6 @@ const read = async (
     if (isWaiting) continue
     failures += 1
     if (failures === 1) onBreak(true)
-    await pause(Math.min(failures / 2, 3), stop)
+    await pause(Math.min(failures * 500, 3000), stop)
   }
 }

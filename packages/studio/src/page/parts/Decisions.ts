@@ -4,6 +4,7 @@
  * them sends the decisions.
  */
 import { plural } from "../lib/format.ts"
+import { controlValue } from "../lib/forms.ts"
 import { textToDecide } from "../lib/questions.ts"
 import { formFields, readForm } from "../lib/schema.ts"
 import type { Decision } from "../state/conversation.ts"
@@ -50,11 +51,6 @@ const readArguments = (text: string): JsonRecord | null => {
   }
 }
 
-const typedText = (event: Event): string =>
-  event.currentTarget instanceof HTMLTextAreaElement || event.currentTarget instanceof HTMLInputElement
-    ? event.currentTarget.value
-    : ""
-
 const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
   const { name } = call.function
   const { question } = call
@@ -96,7 +92,7 @@ const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
         : step === "change"
           ? html`<label>
             ${question === undefined ? "Arguments" : "Answer"} of ${name}
-            <textarea rows=${Math.min(12, text.split("\n").length + 1)} spellcheck=${false} value=${text} onInput=${(event: Event) => setText(typedText(event))}></textarea>
+            <textarea rows=${Math.min(12, text.split("\n").length + 1)} spellcheck=${false} value=${text} onInput=${(event: Event) => setText(controlValue(event))}></textarea>
           </label>`
           : html`<${Given} name=${name} text=${text} />`
     }
@@ -104,7 +100,7 @@ const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
     ${problems.length > 0 && html`<p class="problem" role="alert">${problems.join("\n")}</p>`}
     ${
       step === "reject"
-        ? html`<label>Reason, which the model reads <input class="reason" value=${reason} autocomplete="off" onInput=${(event: Event) => setReason(typedText(event))} /></label>
+        ? html`<label>Reason, which the model reads <input class="reason" value=${reason} autocomplete="off" onInput=${(event: Event) => setReason(controlValue(event))} /></label>
             <div class="actions">
               <button type="button" onClick=${() => setStep(first)}>Back</button>
               <button class="danger" disabled=${isBusy}>Reject it</button>

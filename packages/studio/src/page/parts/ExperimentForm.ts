@@ -1,5 +1,5 @@
 /** The form of a new experiment: its cases, its variants, the number of attempts, and the most that it may cost. */
-import { textIn } from "../lib/forms.ts"
+import { controlValue, textIn } from "../lib/forms.ts"
 import { plural } from "../lib/format.ts"
 import { go, href } from "../state/address.ts"
 import { catalogueProblem, readModelName } from "../state/catalogue.ts"
@@ -125,17 +125,8 @@ interface VariantFieldsProps {
   readonly onRemove: (() => void) | null
 }
 
-const valueIn = (event: Event): string => {
-  const { currentTarget: control } = event
-  return control instanceof HTMLInputElement ||
-    control instanceof HTMLTextAreaElement ||
-    control instanceof HTMLSelectElement
-    ? control.value
-    : ""
-}
-
 const VariantFields = ({ draft, number, onChange, onRemove }: VariantFieldsProps): View => {
-  const set = (name: keyof Draft) => (event: Event) => onChange({ [name]: valueIn(event) })
+  const set = (name: keyof Draft) => (event: Event) => onChange({ [name]: controlValue(event) })
   return html`<fieldset class="sheet" aria-label="Variant ${number}">
     <div class="row">
       <label>Name of variant ${number} <input required maxlength="200" autocomplete="off" value=${draft.name} onInput=${set("name")} /></label>

@@ -12,7 +12,7 @@ export interface FilmStripProps {
   readonly chosen: number | null
   readonly head: number | null
   readonly firstToken: number | null
-  /** The number of the event that is nearest to the pointer. */
+  /** Gets the number of the event that is nearest to the pointer. */
   readonly onSeek: (position: number) => void
   readonly onChoose: (number: number) => void
 }

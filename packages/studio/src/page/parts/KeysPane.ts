@@ -26,7 +26,7 @@ interface KeyPage {
 
 const may = { read: "may read", write: "may read and write", admin: "may do everything" }
 
-/** The cursor of the next page of keys. */
+/** The page of keys behind a cursor; null: the first one. */
 const readKeys = (cursor: string | null): Promise<KeyPage> =>
   json<KeyPage>(`/owners/me/keys?limit=50${cursor === null ? "" : `&cursor=${cursor}`}`)
 

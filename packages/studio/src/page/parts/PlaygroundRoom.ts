@@ -1,5 +1,6 @@
 /** The playground: instructions, messages, tools and options at the left; beside them two to four models that answer, and how the answers differ. */
 import { count, duration, money, plural } from "../lib/format.ts"
+import { controlValue } from "../lib/forms.ts"
 import { effortWords, type OptionTexts } from "../lib/modelOptions.ts"
 import { readTools } from "../lib/tools.ts"
 import { catalogueProblem, readModelName } from "../state/catalogue.ts"
@@ -52,7 +53,7 @@ export const Room = ({ path }: RoomProps): View => {
     <form class="sheet" onSubmit=${submit} aria-label="What is asked">
       <label>
         Instructions
-        <textarea rows="3" dir="auto" value=${playground.instructions.value} onInput=${(event: Event) => (playground.instructions.value = typed(event))}></textarea>
+        <textarea rows="3" dir="auto" value=${playground.instructions.value} onInput=${(event: Event) => (playground.instructions.value = controlValue(event))}></textarea>
       </label>
       <${Lines} />
       ${playground.leftOut.value > 0 && html`<p class="hint">${plural(playground.leftOut.value, "message")} of tools, or behind the last question, are not sent again.</p>`}
@@ -65,7 +66,7 @@ export const Room = ({ path }: RoomProps): View => {
             spellcheck=${false}
             value=${playground.tools.value}
             placeholder=${"get_weather: weather of a city\n(one a line, or a JSON list)"}
-            onInput=${(event: Event) => (playground.tools.value = typed(event))}
+            onInput=${(event: Event) => (playground.tools.value = controlValue(event))}
           ></textarea>
         </label>
         <p class="hint">The tools of the server are there as in every turn. A call of these ends the answer.</p>
@@ -97,13 +98,6 @@ const findToolsProblem = (): string | null => {
   }
 }
 
-const typed = (event: Event): string =>
-  event.currentTarget instanceof HTMLTextAreaElement ||
-  event.currentTarget instanceof HTMLInputElement ||
-  event.currentTarget instanceof HTMLSelectElement
-    ? event.currentTarget.value
-    : ""
-
 const Lines = (): View => {
   const lines = playground.lines.value
   const change = (index: number, patch: Partial<Line>) => {
@@ -122,7 +116,7 @@ const Lines = (): View => {
               aria-label="Who says message ${index + 1}"
               value=${role}
               disabled=${index === lines.length - 1}
-              onChange=${(event: Event) => change(index, { role: typed(event) === "assistant" ? "assistant" : "user" })}
+              onChange=${(event: Event) => change(index, { role: controlValue(event) === "assistant" ? "assistant" : "user" })}
             >
               <option value="user">user</option>
               <option value="assistant">assistant</option>
@@ -132,7 +126,7 @@ const Lines = (): View => {
               dir="auto"
               aria-label="Message ${index + 1}"
               value=${text}
-              onInput=${(event: Event) => change(index, { text: typed(event) })}
+              onInput=${(event: Event) => change(index, { text: controlValue(event) })}
             ></textarea>
             ${
               lines.length > 1 &&
@@ -186,7 +180,7 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
     }
     <${Figures} answer=${answer} times=${times.value} />
     <div class="actions">
-      ${answer !== null && answer.state !== "live" && can.value.evals && html`<button type="button" class="quiet" onClick=${() => (kept.value = playground.asked())}>Keep as test</button>`}
+      ${answer !== null && answer.state !== "live" && can.value.evals && html`<button type="button" class="quiet" onClick=${() => (kept.value = playground.asCase())}>Keep as test</button>`}
       ${saved !== null && html`<span class="hint" role="status">Saved as version ${saved}</span>`}
       <button type="button" class="quiet" onClick=${act(save)}>Save as version of the assistant</button>
     </div>
@@ -199,7 +193,7 @@ const Effort = ({ column }: { readonly column: Column }): View => {
   if (efforts.length === 0) return null
   return html`<label>
     Thinking effort
-    <select value=${column.effort.value} onChange=${(event: Event) => (column.effort.value = typed(event))}>
+    <select value=${column.effort.value} onChange=${(event: Event) => (column.effort.value = controlValue(event))}>
       <option value="">the model’s own</option>
       ${efforts.map((effort) => html`<option value=${effort}>${effortWords[effort]}</option>`)}
     </select>

@@ -1,4 +1,5 @@
 /** Typed questions, a row each: name, kind, question, and possible answers. */
+import { controlValue } from "../lib/forms.ts"
 import type { QuestionRow } from "../lib/questionRows.ts"
 import { html, type View } from "../view.ts"
 import { Icon, IconButton } from "./Icon.ts"
@@ -20,11 +21,6 @@ const criteriaWords: Readonly<Record<QuestionRow["type"], string>> = {
   score: "Levels, one on each line, the lowest first"
 }
 
-const valueIn = (event: Event): string => {
-  const { currentTarget: control } = event
-  return control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement ? control.value : ""
-}
-
 const isType = (text: string): text is QuestionRow["type"] => Object.hasOwn(words, text)
 
 export const QuestionRows = ({ onChange, rows }: QuestionRowsProps): View => {
@@ -35,7 +31,7 @@ export const QuestionRows = ({ onChange, rows }: QuestionRowsProps): View => {
     ${rows.map(
       (row, index) =>
         html`<div role="group" aria-label="Question ${index + 1}" key=${index}>
-          <label>Name <input value=${row.name} autocomplete="off" spellcheck=${false} onInput=${(event: Event) => change(index, { name: valueIn(event) })} /></label>
+          <label>Name <input value=${row.name} autocomplete="off" spellcheck=${false} onInput=${(event: Event) => change(index, { name: controlValue(event) })} /></label>
           <label>
             Kind
             <select
@@ -49,8 +45,8 @@ export const QuestionRows = ({ onChange, rows }: QuestionRowsProps): View => {
             </select>
           </label>
           <${IconButton} icon="trash" label="Remove question ${index + 1}" onClick=${() => onChange(rows.filter((_, each) => each !== index))} />
-          <label class="wide">What is asked <input value=${row.instructions} dir="auto" autocomplete="off" onInput=${(event: Event) => change(index, { instructions: valueIn(event) })} /></label>
-          <label class="wide">${criteriaWords[row.type]} <textarea rows="2" dir="auto" value=${row.criteria} onInput=${(event: Event) => change(index, { criteria: valueIn(event) })}></textarea></label>
+          <label class="wide">What is asked <input value=${row.instructions} dir="auto" autocomplete="off" onInput=${(event: Event) => change(index, { instructions: controlValue(event) })} /></label>
+          <label class="wide">${criteriaWords[row.type]} <textarea rows="2" dir="auto" value=${row.criteria} onInput=${(event: Event) => change(index, { criteria: controlValue(event) })}></textarea></label>
         </div>`
     )}
     <button type="button" class="quiet" onClick=${() => onChange([...rows, { name: `question ${rows.length + 1}`, type: "noul", instructions: "", criteria: "" }])}>

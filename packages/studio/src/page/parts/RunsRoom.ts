@@ -3,6 +3,7 @@
  */
 import { json } from "../api/http.ts"
 import { count, duration, money, plural, shortDate, wholeDate } from "../lib/format.ts"
+import { controlValue } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
 import {
   type Day,
@@ -129,13 +130,6 @@ const periodWords: Readonly<Record<RunFilters["period"], string>> = {
   all: "All"
 }
 
-const valueIn = (event: Event): string => {
-  const { currentTarget } = event
-  return currentTarget instanceof HTMLInputElement || currentTarget instanceof HTMLSelectElement
-    ? currentTarget.value
-    : ""
-}
-
 const Filters = ({ filters }: { readonly filters: RunFilters }): View => {
   const set = (patch: Record<string, string>) =>
     replace(...address(null, readFilters(writeFilters({ ...filters, ...patch }))))
@@ -146,11 +140,11 @@ const Filters = ({ filters }: { readonly filters: RunFilters }): View => {
           html`<button type="button" aria-pressed=${filters.period === period} onClick=${() => set({ period })}>${word}</button>`
       )}
     </div>
-    <select aria-label="State" value=${filters.status} onChange=${(event: Event) => set({ status: valueIn(event) })}>
+    <select aria-label="State" value=${filters.status} onChange=${(event: Event) => set({ status: controlValue(event) })}>
       <option value="">Every state</option>
       ${Object.entries(statusWords).map(([status, word]) => html`<option value=${status}>${word}</option>`)}
     </select>
-    <select aria-label="Assistant" value=${filters.assistant} onChange=${(event: Event) => set({ assistant: valueIn(event) })}>
+    <select aria-label="Assistant" value=${filters.assistant} onChange=${(event: Event) => set({ assistant: controlValue(event) })}>
       <option value="">Every assistant</option>
       ${assistants.value?.map(({ assistant_id: id, name }) => html`<option value=${id}>${name}</option>`)}
     </select>
@@ -159,7 +153,7 @@ const Filters = ({ filters }: { readonly filters: RunFilters }): View => {
       aria-label="Words, model or id"
       placeholder="Words, model or id"
       value=${filters.words}
-      onInput=${(event: Event) => set({ words: valueIn(event) })}
+      onInput=${(event: Event) => set({ words: controlValue(event) })}
     />
   </form>`
 }

@@ -1,4 +1,5 @@
 /** The fields of a form for a JSON Schema. */
+import { controlValue } from "../lib/forms.ts"
 import { type Field, initialText } from "../lib/schema.ts"
 import { html, type View } from "../view.ts"
 
@@ -43,15 +44,6 @@ interface ControlProps {
   readonly hint: string | undefined
   readonly text: string
   readonly onInput: (text: string) => void
-}
-
-const controlValue = (event: Event): string => {
-  const { currentTarget: control } = event
-  return control instanceof HTMLInputElement ||
-    control instanceof HTMLTextAreaElement ||
-    control instanceof HTMLSelectElement
-    ? control.value
-    : ""
 }
 
 const Control = ({ field, hint, id, onInput, text }: ControlProps): View => {

@@ -57,7 +57,7 @@ export const TalkRoom = (): View => {
   </div>`
 }
 
-/** The thread that is open; null: a new one. */
+/** The title of the open thread; null: a new one. */
 const openTitle = (): string | null => {
   const thread = threads.value.find(({ thread_id }) => thread_id === conversation.threadId.value)
   return thread === undefined ? null : threadTitle(thread)

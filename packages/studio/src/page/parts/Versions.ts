@@ -72,7 +72,7 @@ const VersionLine = ({ entry, isOpen, isPresent, onLook }: VersionLineProps): Vi
         <time datetime=${entry.created_at} title=${wholeDate(entry.created_at)}>${shortDate(entry.created_at)}</time>${entry.by !== null && `, by ${entry.by}`}${
           entry.changes.length > 0 &&
           `: ${entry.changes
-            .filter((field) => !unlike.has(field))
+            .filter((field) => !leftOutFields.has(field))
             .map(fieldWord)
             .join(", ")}`
         }
@@ -82,7 +82,7 @@ const VersionLine = ({ entry, isOpen, isPresent, onLook }: VersionLineProps): Vi
   </div>`
 
 /** Fields that are left out: those that differ in every version, and the description, which is an older name of the instructions. */
-const unlike = new Set(["version", "created_at", "updated_at", "assistant_id", "description"])
+const leftOutFields = new Set(["version", "created_at", "updated_at", "assistant_id", "description"])
 
 const fieldText = (value: unknown): string => {
   if (value === null || value === undefined) return ""
@@ -99,7 +99,7 @@ const Differences = ({ after, before, onRestore }: DifferencesProps): View => {
   const now = new Map(Object.entries(after))
   const changed = Object.entries(before).flatMap(([field, value]) => {
     const [old, fresh] = [fieldText(value), fieldText(now.get(field))]
-    return unlike.has(field) || old === fresh ? [] : [{ field, old, fresh }]
+    return leftOutFields.has(field) || old === fresh ? [] : [{ field, old, fresh }]
   })
   return html`<div class="differences">
     ${changed.length === 0 && html`<p class="hint">It is the same as now.</p>`}

@@ -511,11 +511,11 @@ export class Conversation {
   }
 }
 
-/** A recording is sent as a form; everything else as JSON. */
 /** Videos need the address for messages of any thread; the body names the thread. */
 const messageAddress = (body: MessageBody, threadId: string): string =>
   "video_generation" in body ? "/threads/messages" : `/threads/${threadId}/messages`
 
+/** A recording is sent as a form; everything else as JSON. */
 const draftBody = ({ audio, body }: Pick<Draft, "audio" | "body">): object => {
   if (audio === null) return body
   const form = new FormData()

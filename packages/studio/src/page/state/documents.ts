@@ -1,6 +1,7 @@
 /** Files of an assistant and of a thread: the progress of each, and the files for the next message. */
 import { base, call, json } from "../api/http.ts"
 import { ownAddress } from "../lib/addresses.ts"
+import { pause } from "../lib/pause.ts"
 import { signal } from "../view.ts"
 import type { DocumentRead } from "../wire.ts"
 
@@ -52,11 +53,6 @@ export const attachFile = async (threadId: string, file: File): Promise<void> =>
     change(key, { status: "error", message: error instanceof Error ? error.message : "" })
   }
 }
-
-const pause = (millis: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, millis)
-  })
 
 /** Waits until the document is indexed or has failed. */
 const watch = async (documentId: string, onRead: (document: DocumentRead) => void): Promise<void> => {

@@ -1,5 +1,4 @@
 /** The events of runs with their time of arrival, for the details of a turn. */
-import { signal } from "../view.ts"
 import type { StreamEvent } from "../wire.ts"
 
 export interface LoggedEvent {
@@ -12,9 +11,6 @@ const logs = new Map<string, Map<number, LoggedEvent>>()
 /** The number of runs that are kept. */
 const most = 50
 
-/** Increases with every event. */
-const recorded = signal(0)
-
 export const record = (event: StreamEvent, at: number | null = Date.now()): void => {
   const log = logs.get(event.run_id) ?? new Map<number, LoggedEvent>()
   if (log.has(event.sequence)) return
@@ -25,7 +21,6 @@ export const record = (event: StreamEvent, at: number | null = Date.now()): void
     if (logs.size <= most) break
     logs.delete(oldest)
   }
-  recorded.value += 1
 }
 
 export const runEvents = (runId: string): ReadonlyArray<LoggedEvent> =>

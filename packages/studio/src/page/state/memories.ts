@@ -1,6 +1,7 @@
 /** The assistant's memories across its threads. */
 import { call, json } from "../api/http.ts"
 import { chooseText, saveFile } from "../lib/files.ts"
+import { pause } from "../lib/pause.ts"
 import { signal } from "../view.ts"
 import type { Memory, MemoryOperation } from "../wire.ts"
 
@@ -59,11 +60,6 @@ export const importMemories = async (assistantId: string): Promise<void> => {
   })
   await loadMemories(assistantId)
 }
-
-const pause = (millis: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, millis)
-  })
 
 /** The result of a turn's learning. Null: the learning takes too long. */
 export const learned = async (operationId: string): Promise<MemoryOperation | null> => {

@@ -55,9 +55,9 @@ export const options = signal<OptionTexts>({})
 /** The assistant with which it began. */
 const begun = signal<Assistant | null>(null)
 export const assistantId = computed(() => begun.value?.assistant_id ?? null)
-/** Messages of tools, which cannot be sent again as they were. */
+/** The number of messages that are not sent again: those of tools, and those behind the last question. */
 export const leftOut = signal(0)
-/** The columns that wait for their answers. */
+/** The number of columns that wait for their answers. */
 const running = signal(0)
 export const isRunning = computed(() => running.value > 0)
 
@@ -160,7 +160,7 @@ const makeScratch = async (id: string, before: ReadonlyArray<Line>): Promise<str
 }
 
 /** The conversation of the playground as a case. */
-export const asked = (): Kept => ({
+export const asCase = (): Kept => ({
   question: lines.value.at(-1)?.text ?? "",
   messages: lines.value.slice(0, -1).map(({ role, text }) => ({ role, content: text })),
   assistant_id: assistantId.value ?? "",

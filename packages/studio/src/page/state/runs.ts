@@ -1,5 +1,6 @@
 /** All runs of the user, live: a page of them from the server, and the stream of those that begin or change. */
 import { call, json } from "../api/http.ts"
+import { pause } from "../lib/pause.ts"
 import { isShown, noFilters, periodStart, type RunFilters, withRuns } from "../lib/runList.ts"
 import { computed, signal } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
@@ -81,15 +82,6 @@ const take = (run: RunSummary): void => {
 export const cancelRun = async ({ run_id, thread_id }: RunSummary): Promise<void> => {
   await call(`/threads/${thread_id}/runs/${run_id}/cancel`, { method: "POST" })
 }
-
-const pause = (millis: number, stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, millis)
-    stop.addEventListener("abort", () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 
 /**
  * Follows the stream of changes until it is stopped. After a break it continues behind the last change. After the first connection and

@@ -1,5 +1,6 @@
 /** Cases, experiments and feedback: reads and writes of the API, and the experiment that is followed while it runs. */
 import { call, json, post } from "../api/http.ts"
+import { pause } from "../lib/pause.ts"
 import { signal } from "../view.ts"
 import type {
   AttemptResult,
@@ -148,17 +149,8 @@ const look = async (id: string): Promise<Shown> => {
   return { experiment, results, summaries: variants, judges }
 }
 
-/** The pause between two reads of an experiment that runs. */
+/** The pause between two reads of an experiment that runs, in milliseconds. */
 const lookEvery = 700
-
-const pause = (stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, lookEvery)
-    stop.addEventListener("abort", () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 
 /** Shows an experiment, and reads its state at intervals until it has ended. All results are read when their number has changed. */
 export const followExperiment = async (id: string, stop: AbortSignal): Promise<void> => {
@@ -171,6 +163,6 @@ export const followExperiment = async (id: string, stop: AbortSignal): Promise<v
     if (stop.aborted) return
     shown.value = next
     if (next.experiment.status !== "running") return
-    await pause(stop)
+    await pause(lookEvery, stop)
   }
 }
