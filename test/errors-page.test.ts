@@ -34,7 +34,7 @@ const again: Readonly<Record<string, string>> = { true: "yes", false: "no", erro
 
 const ofSessions: { readonly [Code in ErrorCode]: string } = {
   unauthorized: "The key or the ticket is missing or wrong.",
-  forbidden: "The key has not the scope `write`.",
+  forbidden: "The key does not have the scope `write`.",
   ticket_invalid: "The ticket is unknown, used, or older than a minute. Ask for a new one.",
   origin_mismatch: "The ticket was made for another page.",
   too_many_waiting: "Too many connections wait for their first frame. Connect again later.",

@@ -63,7 +63,7 @@ export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequi
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(detail, {
   httpApiStatus: 403,
   description:
-    "The key has not the scope for this, or the page of another site sent the request with its user's session"
+    "The key does not have the scope for this, or the page of another site sent the request with its user's session"
 }) {
   readonly _tag = "Forbidden"
   readonly status = 403
