@@ -57,3 +57,9 @@ it("the page of settings is the table of variables, in which each has one name",
   assert.strictEqual(new Set(names).size, names.length)
   await expect(page).toMatchFileSnapshot(join(import.meta.dirname, "../../../docs/settings.md"))
 })
+
+it("names each provider by the id under which messages find it", () => {
+  for (const [name, { about, provider }] of vendors) {
+    if (provider !== undefined) assert.include(about, `provider \`${provider({}).id}\``, name)
+  }
+})
