@@ -126,4 +126,22 @@ describe("memory of the standalone server", () => {
       vendor.close()
     }
   }, 60_000)
+
+  it("gives vectors the usual length of a model that is named without one", async () => {
+    await using server = await open({
+      OPENAI_API_KEY: "key-1",
+      DEFAULT_EMBEDDING_PROVIDER: "openai",
+      DEFAULT_EMBEDDING_MODEL: "text-embedding-3-small"
+    })
+    const dimensions = async (fields: object) =>
+      (await server.call("POST", "/assistants", { name: "A", ...fields })).embedding_dims
+    assert.deepStrictEqual(
+      [
+        await dimensions({}),
+        await dimensions({ embedding_model_name: "text-embedding-3-large" }),
+        await dimensions({ embedding_model_name: "text-embedding-3-large", embedding_dims: 256 })
+      ],
+      [1536, 3072, 256]
+    )
+  })
 })
