@@ -127,21 +127,22 @@ describe("memory of the standalone server", () => {
     }
   }, 60_000)
 
-  it("gives vectors the usual length of a model that is named without one", async () => {
+  it("completes an embedding model of which only a part is named", async () => {
     await using server = await open({
-      OPENAI_API_KEY: "key-1",
+      GEMINI_API_KEY: "key-1",
+      OPENAI_API_KEY: "key-2",
       DEFAULT_EMBEDDING_PROVIDER: "openai",
       DEFAULT_EMBEDDING_MODEL: "text-embedding-3-small"
     })
-    const dimensions = async (fields: object) =>
-      (await server.call("POST", "/assistants", { name: "A", ...fields })).embedding_dims
-    assert.deepStrictEqual(
-      [
-        await dimensions({}),
-        await dimensions({ embedding_model_name: "text-embedding-3-large" }),
-        await dimensions({ embedding_model_name: "text-embedding-3-large", embedding_dims: 256 })
-      ],
-      [1536, 3072, 256]
-    )
+    const chosen = async (fields: object) => {
+      const made = await server.call("POST", "/assistants", { name: "A", ...fields })
+      return [made.embedding_provider, made.embedding_model_name, made.embedding_dims]
+    }
+    const large = { embedding_model_name: "text-embedding-3-large" }
+    assert.deepStrictEqual(await chosen({}), ["openai", "text-embedding-3-small", 1536])
+    assert.deepStrictEqual(await chosen(large), ["openai", "text-embedding-3-large", 3072])
+    assert.deepStrictEqual(await chosen({ ...large, embedding_dims: 256 }), ["openai", "text-embedding-3-large", 256])
+    const gemini = { embedding_provider: "gemini" }
+    assert.deepStrictEqual(await chosen(gemini), ["gemini", "gemini-embedding-001", 3072])
   })
 })
