@@ -63,3 +63,12 @@ it("names each provider by the id under which messages find it", () => {
     if (provider !== undefined) assert.include(about, `provider \`${provider({}).id}\``, name)
   }
 })
+
+it("names the providers that bring an embedding model", () => {
+  const ids = [...vendors.values()].flatMap(({ provider }) => {
+    const made = provider?.({})
+    return made?.defaultEmbedding === undefined ? [] : [`\`${made.id}\``]
+  })
+  assert.strictEqual(variables.embeddingProvider.usual, `the first of ${ids.join(" and ")} that is set`)
+  assert.strictEqual(variables.embeddingModel.usual, `the usual one of ${ids.join(" or ")}`)
+})
