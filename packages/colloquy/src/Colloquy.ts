@@ -15,7 +15,13 @@ import {
   Quotas,
   TurnSettings
 } from "@colloquy/core"
-import { type DeepPartial, type ProvidersOptions, readSettings, type SettingRules } from "@colloquy/core/adapters"
+import {
+  type DeepPartial,
+  type ProvidersOptions,
+  readSettings,
+  type SettingRules,
+  usualDimensions
+} from "@colloquy/core/adapters"
 import { Inspections } from "@colloquy/core/inspection"
 import { Outputs } from "@colloquy/core/outputs"
 import {
@@ -137,11 +143,9 @@ const readEmbedding = (
       `No provider embeds with "${asked.model}". Providers that embed: ${embeds.map(({ id }) => id).join(", ") || "none"}.`
     )
   }
-  const { defaultEmbedding, id } = provider
-  const usual = defaultEmbedding?.model === asked.model ? defaultEmbedding.dimensions : undefined
   const given = typeof embedding === "string" ? undefined : embedding.dimensions
-  const known = provider.describe?.(asked.model)?.embeddingDimensions ?? undefined
-  return { provider: id, model: asked.model, dimensions: given ?? usual ?? known ?? 3072 }
+  const dimensions = given ?? usualDimensions(provider, asked.model) ?? 3072
+  return { provider: provider.id, model: asked.model, dimensions }
 }
 
 /** What `Colloquy.lazy` gives: a kernel that the first call opens. */

@@ -126,7 +126,7 @@ export type {
   TokenCandidate,
   TokenPosition
 } from "./models/NextTokenDriver.ts"
-export type { ProvidersOptions, ResolvedModel } from "./models/Provider.ts"
+export { type ProvidersOptions, type ResolvedModel, usualDimensions } from "./models/Provider.ts"
 export type { Upstream, UpstreamOffer } from "./models/Upstream.ts"
 export {
   mayHaveBeenOrdered,

@@ -57,6 +57,11 @@ const asked: ReadonlyArray<readonly [part: string, fields: object, options: Sche
   ["memory", { memory: "Readonly", memory_citation: true }, { mode: "Readonly", pro: false, citation: true }],
   [
     "memory",
+    { memory: "Readonly", memory_response_citation: false, memory_citation: true },
+    { mode: "Readonly", pro: false, citation: true }
+  ],
+  [
+    "memory",
     { memory: "off", memory_pro: "Auto", memory_response_citation: true },
     { mode: "Auto", pro: true, citation: true }
   ],

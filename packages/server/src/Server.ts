@@ -14,7 +14,7 @@ import {
   defaultTurnSettings,
   TurnSettings
 } from "@colloquy/core"
-import { type ProvidersOptions } from "@colloquy/core/adapters"
+import { type ProvidersOptions, usualDimensions } from "@colloquy/core/adapters"
 import { Answers } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
 import { Memory, Reranker } from "@colloquy/core/memory"
@@ -261,10 +261,10 @@ const sessionLease = ({ turns }: Settings): Duration.Duration =>
 const embeddingLayer = ({ embedding }: Settings, { providers }: ProvidersOptions): Layer.Layer<never> => {
   if (embedding === null) return Layer.empty
   const { provider } = embedding
-  const usual = providers.find(({ id }) => id === provider)?.defaultEmbedding
-  const model = embedding.model ?? usual?.model ?? null
-  const own = model === usual?.model ? usual?.dimensions : undefined
-  return Layer.succeed(DefaultEmbedding, { provider, model, dimensions: embedding.dimensions ?? own ?? 3072 })
+  const own = providers.find(({ id }) => id === provider)
+  const model = embedding.model ?? own?.defaultEmbedding?.model ?? null
+  const dimensions = embedding.dimensions ?? usualDimensions(own, model) ?? 3072
+  return Layer.succeed(DefaultEmbedding, { provider, model, dimensions })
 }
 
 const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"])

@@ -175,18 +175,18 @@ export const variables = {
     about: "which model reranks"
   }),
   embeddingProvider: text("DEFAULT_EMBEDDING_PROVIDER", word, "the id of a provider", null, {
-    usual: "the first with embeddings",
+    usual: "the first of `openai` and `gemini` that is set",
     about: "who embeds for new assistants; without any, memories are found by their words"
   }),
   embeddingModel: text("DEFAULT_EMBEDDING_MODEL", word, "the name of a model", null, {
-    usual: "the provider's usual one",
-    about: "the embedding model of new assistants"
+    usual: "the usual one of `openai` or `gemini`",
+    about: "the embedding model of new assistants; it must be set for other providers"
   }),
   embeddingDimensions: number(
     "DEFAULT_EMBEDDING_DIMENSIONS",
     { least: 1, most: 16_000, usual: null },
     "the length of its vectors",
-    "the model's usual one"
+    "the model's usual one, or 3072 if that is not known"
   ),
   blobs: text(
     "COLLOQUY_BLOBS",

@@ -59,7 +59,7 @@ const offers = {
   OPENAI: chats(OpenAi.provider, "openai", speaks),
   ANTHROPIC: chats(Anthropic.provider, "anthropic"),
   GEMINI: chats(Gemini.provider, "gemini"),
-  OPENROUTER: chats(OpenRouter.provider, "openrouter"),
+  OPENROUTER: chats(OpenRouter.provider, "router"),
   GROQ: compatible(OpenAiCompatible.groq),
   DEEPSEEK: compatible(OpenAiCompatible.deepSeek),
   XAI: compatible(OpenAiCompatible.xAi),

@@ -126,4 +126,23 @@ describe("memory of the standalone server", () => {
       vendor.close()
     }
   }, 60_000)
+
+  it("completes an embedding model of which only a part is named", async () => {
+    await using server = await open({
+      GEMINI_API_KEY: "key-1",
+      OPENAI_API_KEY: "key-2",
+      DEFAULT_EMBEDDING_PROVIDER: "openai",
+      DEFAULT_EMBEDDING_MODEL: "text-embedding-3-small"
+    })
+    const chosen = async (fields: object) => {
+      const made = await server.call("POST", "/assistants", { name: "A", ...fields })
+      return [made.embedding_provider, made.embedding_model_name, made.embedding_dims]
+    }
+    const large = { embedding_model_name: "text-embedding-3-large" }
+    assert.deepStrictEqual(await chosen({}), ["openai", "text-embedding-3-small", 1536])
+    assert.deepStrictEqual(await chosen(large), ["openai", "text-embedding-3-large", 3072])
+    assert.deepStrictEqual(await chosen({ ...large, embedding_dims: 256 }), ["openai", "text-embedding-3-large", 256])
+    const gemini = { embedding_provider: "gemini" }
+    assert.deepStrictEqual(await chosen(gemini), ["gemini", "gemini-embedding-001", 3072])
+  })
 })

@@ -57,3 +57,18 @@ it("the page of settings is the table of variables, in which each has one name",
   assert.strictEqual(new Set(names).size, names.length)
   await expect(page).toMatchFileSnapshot(join(import.meta.dirname, "../../../docs/settings.md"))
 })
+
+it("names each provider by the id under which messages find it", () => {
+  for (const [name, { about, provider }] of vendors) {
+    if (provider !== undefined) assert.include(about, `provider \`${provider({}).id}\``, name)
+  }
+})
+
+it("names the providers that bring an embedding model", () => {
+  const ids = [...vendors.values()].flatMap(({ provider }) => {
+    const made = provider?.({})
+    return made?.defaultEmbedding === undefined ? [] : [`\`${made.id}\``]
+  })
+  assert.strictEqual(variables.embeddingProvider.usual, `the first of ${ids.join(" and ")} that is set`)
+  assert.strictEqual(variables.embeddingModel.usual, `the usual one of ${ids.join(" or ")}`)
+})

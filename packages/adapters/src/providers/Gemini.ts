@@ -59,6 +59,7 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
       ...full,
       ownDimensions: (model) => describe(model).embeddingDimensions
     }),
+    defaultEmbedding: { model: "gemini-embedding-001", dimensions: 3072 },
     image: GeminiImages.model({ ...full, predicting: /^(models\/)?imagen/ }),
     describe,
     listModels: listPagedModels(

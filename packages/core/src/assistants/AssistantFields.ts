@@ -1,7 +1,7 @@
 /** The fields of an assistant's record, as they follow from a request and from each other. Pure. */
 import * as Effect from "effect/Effect"
 import type { AssistantId } from "../primitives/Ids.ts"
-import type { Provider } from "../models/Provider.ts"
+import { type Provider, usualDimensions } from "../models/Provider.ts"
 import { longestName } from "../models/ReportedFigures.ts"
 import { type Assistant, type AssistantPatch, EmbeddingModelFixed } from "./Assistant.ts"
 
@@ -9,15 +9,20 @@ import type { NewAssistant } from "./Assistants.ts"
 
 /**
  * The embedding model of a new assistant. Its provider and model are stored with the assistant from the beginning, because stored vectors
- * depend on them.
+ * depend on them. What the request does not name is the host's choice, or what is usual for the provider and the model that it names.
  */
 export const embeddingFor = (
-  given: Assistant["embedding"],
-  providers: ReadonlyArray<Provider>
+  host: Assistant["embedding"],
+  providers: ReadonlyArray<Provider>,
+  asked: Partial<Assistant["embedding"]> = {}
 ): Assistant["embedding"] => {
-  if (given.provider !== null || given.model !== null) return given
-  const found = providers.find(({ defaultEmbedding, embedding }) => embedding && defaultEmbedding)
-  return found?.defaultEmbedding === undefined ? given : { provider: found.id, ...found.defaultEmbedding }
+  const first = providers.find(({ defaultEmbedding, embedding }) => embedding && defaultEmbedding)
+  const provider = asked.provider ?? host.provider ?? (host.model === null ? first?.id : null) ?? null
+  const own = providers.find(({ id }) => id === provider)
+  const hostModel = provider === host.provider ? host.model : null
+  const model = asked.model ?? hostModel ?? own?.defaultEmbedding?.model ?? null
+  const usual = model === hostModel ? null : usualDimensions(own, model)
+  return { provider, model, dimensions: asked.dimensions ?? usual ?? host.dimensions }
 }
 
 /** The whole record of a new assistant, made from a request. */

@@ -69,8 +69,7 @@ export const assistantsLayer: Layer.Layer<
     const removals = yield* Removals
     const cloning = yield* makeCloning
     const { all: providers } = yield* Providers
-    const givenEmbedding = yield* DefaultEmbedding
-    const defaultEmbedding = embeddingFor(givenEmbedding, providers)
+    const hostEmbedding = yield* DefaultEmbedding
     const refuseUnknownProvider = (provider: string | null | undefined) =>
       provider === null ||
       provider === undefined ||
@@ -152,8 +151,7 @@ export const assistantsLayer: Layer.Layer<
         yield* refuseUnknownProvider(request.provider)
         yield* refuseUnknownEmbedding(request.embedding?.provider)
         yield* refuseUnknownColleagues(request)
-        const named = request.embedding?.provider ?? request.embedding?.model
-        const embedding = { ...(named ? givenEmbedding : defaultEmbedding), ...request.embedding }
+        const embedding = embeddingFor(hostEmbedding, providers, request.embedding)
         const assistant = newAssistant(yield* newId(AssistantId), { ...request, embedding }, yield* now)
         yield* audit.record("assistant_created", assistant.id)
         yield* store.insert(assistant)

@@ -52,6 +52,12 @@ export interface Provider {
   readonly listUpstreams?: Effect.Effect<ReadonlyArray<Upstream>, ModelError>
 }
 
+/** The usual length of the vectors that this model makes; null or undefined: the provider does not know it. */
+export const usualDimensions = (provider: Provider | undefined, model: string | null): number | null | undefined =>
+  provider?.defaultEmbedding?.model === model
+    ? provider?.defaultEmbedding?.dimensions
+    : provider?.describe?.(model ?? "")?.embeddingDimensions
+
 /** The host registered no provider with this id. The error lists those that it did. */
 export class ProviderNotFound extends Schema.TaggedError<ProviderNotFound>()("ProviderNotFound", {
   provider: Schema.String,

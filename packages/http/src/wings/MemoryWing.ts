@@ -35,7 +35,7 @@ export const memoryWing: Wing = {
       return {
         mode: (pro ? memory_pro : memory) ?? "off",
         pro,
-        citation: (memory_response_citation ?? memory_citation) === true
+        citation: memory_response_citation === true || memory_citation === true
       }
     },
     bodyPath: () => ["memory"]
