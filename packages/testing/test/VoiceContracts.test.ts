@@ -53,7 +53,13 @@ const makeVendor = () => {
       const retryAfterMillis = Number(deed.headers["retry-after"]) * 1000
       const { status } = deed
       return Effect.fail(
-        new ModelError({ reason: reasonOfStatus(status), status, provider: "vendor", model: "voice-1", retryAfterMillis })
+        new ModelError({
+          reason: reasonOfStatus(status),
+          status,
+          provider: "vendor",
+          model: "voice-1",
+          retryAfterMillis
+        })
       )
     })
   const vendor: VoiceVendor = {
@@ -90,7 +96,10 @@ const hearing = (change: (sound: SpeechToText) => SpeechToText, isKeyless = fals
             const says = "says" in deed ? deed.says : []
             const deltas = Stream.fromIterable(says.map((text) => ({ _tag: "TranscriptDelta", text }) as const))
             if ("isBroken" in deed) return Stream.concat(deltas, Stream.fail(malformed))
-            return Stream.concat(deltas, Stream.make({ _tag: "Transcribed", transcript: whole(says.join("")) } as const))
+            return Stream.concat(
+              deltas,
+              Stream.make({ _tag: "Transcribed", transcript: whole(says.join("")) } as const)
+            )
           })
         )
     }
@@ -187,10 +196,24 @@ const inBytes = (driver: TextToSpeech): TextToSpeech => ({
 
 describe("the contracts of voice", () => {
   for (const [what, cases] of [
-    ["hears as it should", (test: TakeCase) => speechToTextCases(test, hearing((driver) => driver))],
+    [
+      "hears as it should",
+      (test: TakeCase) =>
+        speechToTextCases(
+          test,
+          hearing((driver) => driver)
+        )
+    ],
     ["tells single characters and nothing between", (test: TakeCase) => speechToTextCases(test, hearing(inCharacters))],
     ["is slow, and has no key", (test: TakeCase) => speechToTextCases(test, hearing(slow, true))],
-    ["speaks as it should", (test: TakeCase) => textToSpeechCases(test, speaking((driver) => driver))],
+    [
+      "speaks as it should",
+      (test: TakeCase) =>
+        textToSpeechCases(
+          test,
+          speaking((driver) => driver)
+        )
+    ],
     ["gives single bytes, and empty pieces", (test: TakeCase) => textToSpeechCases(test, speaking(inBytes))],
     ["writes the header of a WAV file", (test: TakeCase) => textToSpeechCases(test, speaking(withHeader, "wav"))]
   ] as const) {

@@ -3,7 +3,7 @@
  * The same cases pass on the sound stores, in `Contracts.test.ts`.
  */
 import { FollowUpStore, type KeyRecord, KeyStore } from "@colloquy/core/adapters"
-import { ScheduleStore, WebhookStore } from "@colloquy/core/wings"
+import { DocumentStore, ScheduleStore, WebhookStore } from "@colloquy/core/wings"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type ContractTest, type Sentence } from "../../../testing/src/contracts/ContractTest.ts"
+import { documentStoreContract } from "../../../testing/src/contracts/DocumentStoreContract.ts"
 import { followUpStoreContract } from "../../../testing/src/contracts/FollowUpStoreContract.ts"
 import { keyStoreContract } from "../../../testing/src/contracts/KeyStoreContract.ts"
 import { asNewOwner } from "../../../testing/src/contracts/Samples.ts"
@@ -126,6 +127,21 @@ finds(FollowUpStore, followUpStoreContract, [
     "prunes whatever is done",
     (store) => ({ prune: (_, limit) => store.prune(new Date(Date.UTC(2100, 0)), limit) }),
     "MUST prune follow-ups that were done before a time"
+  ]
+])
+
+finds(DocumentStore, documentStoreContract, [
+  [
+    "names what nobody attends in another order than that of the times",
+    (store) => ({
+      unattended: (kind, limit) => Effect.map(store.unattended(kind, limit), (found) => found.toReversed())
+    }),
+    "MUST name what is processing without an open follow-up of the kind"
+  ],
+  [
+    "does not return what it removes",
+    (store) => ({ removeAll: (filter) => Effect.map(store.removeAll(filter), (found) => found.slice(1)) }),
+    "MUST remove all documents of a thread, or of an assistant with its threads"
   ]
 ])
 

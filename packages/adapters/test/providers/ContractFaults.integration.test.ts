@@ -297,6 +297,12 @@ const chatFaults: ReadonlyArray<Fault<ChatDriver>> = [
     'put text of the provider into its error on the answer "loses its connection"'
   ],
   [
+    "takes a lost connection for a wrong key",
+    failing((error) => new ModelError({ ...fieldsOf(error), reason: "auth" })),
+    "MUST NOT finish an answer that breaks off with an error",
+    'told `error` as "auth" on the answer "breaks off with an error".'
+  ],
+  [
     "puts a key into `forOperator`",
     failing((error) => new ModelError({ ...fieldsOf(error), forOperator: "sk-of-the-host" })),
     refused,

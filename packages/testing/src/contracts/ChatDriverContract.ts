@@ -237,8 +237,9 @@ export const chatDriverCases = (
       Effect.gen(function* () {
         const { heard } = yield* play(yield* open, scenario)
         const { error } = heard
-        if (error === null || error === "cut_off" || error === "overloaded") return
-        fault(`failed with \`${error}\` on an answer that ${scenario.name}`, "fail with `cut_off`, or end")
+        if (error === null || ["connection", "cut_off", "malformed", "overloaded"].includes(error)) return
+        const must = "fail with `cut_off`, `connection` or `malformed`, or end"
+        fault(`failed with \`${error}\` on an answer that ${scenario.name}`, must)
       }))
   }
 
