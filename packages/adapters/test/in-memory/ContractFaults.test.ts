@@ -2,7 +2,7 @@
  * What the contracts of stores say of a single fault. Each line is a fault in a store that is sound otherwise, and the case that finds it.
  * The same cases pass on the sound stores, in `Contracts.test.ts`.
  */
-import { FollowUpStore, type KeyRecord, KeyStore } from "@colloquy/core/adapters"
+import { FollowUpStore, type KeyRecord, KeyStore, RunStore } from "@colloquy/core/adapters"
 import { DocumentStore, ScheduleStore, WebhookStore } from "@colloquy/core/wings"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -14,6 +14,7 @@ import { type ContractTest, type Sentence } from "../../../testing/src/contracts
 import { documentStoreContract } from "../../../testing/src/contracts/DocumentStoreContract.ts"
 import { followUpStoreContract } from "../../../testing/src/contracts/FollowUpStoreContract.ts"
 import { keyStoreContract } from "../../../testing/src/contracts/KeyStoreContract.ts"
+import { runQueueContract } from "../../../testing/src/contracts/RunQueueContract.ts"
 import { asNewOwner } from "../../../testing/src/contracts/Samples.ts"
 import { scheduleStoreContract } from "../../../testing/src/contracts/ScheduleStoreContract.ts"
 import { webhookStoreContract } from "../../../testing/src/contracts/WebhookStoreContract.ts"
@@ -142,6 +143,14 @@ finds(DocumentStore, documentStoreContract, [
     "does not return what it removes",
     (store) => ({ removeAll: (filter) => Effect.map(store.removeAll(filter), (found) => found.slice(1)) }),
     "MUST remove all documents of a thread, or of an assistant with its threads"
+  ]
+])
+
+finds(RunStore, runQueueContract, [
+  [
+    "gives all runs in one page",
+    (store) => ({ list: (threadId, page) => store.list(threadId, { ...page, limit: 1000 }) }),
+    "MUST NOT repeat a run or leave one out from page to page"
   ]
 ])
 
