@@ -165,7 +165,7 @@ const telling =
   })
 
 const inCharacters = telling((event) =>
-  event._tag === "Transcribed" ? [event] : ["", ...event.text, ""].map((text) => ({ ...event, text }))
+  event._tag === "Transcribed" ? [event] : ["", ...Array.from(event.text), ""].map((text) => ({ ...event, text }))
 )
 
 const slow = (driver: SpeechToText): SpeechToText => ({

@@ -101,9 +101,9 @@ const ownIds = telling((event) => {
 })
 
 const inCharacters = telling((event) => {
-  if (isText(event)) return ["", ...event.text, ""].map((text) => ({ ...event, text }))
+  if (isText(event)) return ["", ...Array.from(event.text), ""].map((text) => ({ ...event, text }))
   if (event._tag !== "ToolCallDelta") return [event]
-  return ["", ...event.arguments].map((args) => ({ ...event, arguments: args }))
+  return ["", ...Array.from(event.arguments)].map((args) => ({ ...event, arguments: args }))
 })
 
 const alive = telling((event) =>
