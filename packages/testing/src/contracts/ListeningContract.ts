@@ -11,7 +11,7 @@ import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { asLiveTest, type TakeCase } from "./DriverChecks.ts"
+import { asLiveTest, type TakeCase, usualPatience } from "./DriverChecks.ts"
 import { expectKey } from "./VoiceVendor.ts"
 
 /** One turn, as the vendor has it. */
@@ -46,14 +46,21 @@ export interface ListeningVendor {
 }
 
 /** The next words, in deltas of any size. */
-const expectWords = Effect.fnUntraced(function* (words: Queue.Dequeue<TranscriptEvent>, wanted: string) {
-  let heard = ""
-  while (heard.length < wanted.length) {
-    const event = yield* Queue.take(words)
-    heard += event._tag === "TranscriptDelta" ? event.text : assert.fail(`The whole text came before "${wanted}".`)
-  }
-  assert.strictEqual(heard, wanted)
-})
+const expectWords = Effect.fnUntraced(
+  function* (words: Queue.Dequeue<TranscriptEvent>, wanted: string) {
+    let heard = ""
+    while (heard.length < wanted.length) {
+      const event = yield* Queue.take(words)
+      heard += event._tag === "TranscriptDelta" ? event.text : assert.fail(`The whole text came before "${wanted}".`)
+      assert.isTrue(wanted.startsWith(heard), `The driver told "${heard}" where the vendor told "${wanted}".`)
+    }
+  },
+  (hearing, _, wanted) =>
+    Effect.timeoutOrElse(hearing, {
+      duration: usualPatience,
+      orElse: () => Effect.sync(() => assert.fail(`The driver did not tell "${wanted}" while the turn was spoken.`))
+    })
+)
 
 /** What every driver that listens must do. */
 export const listeningSuite = (name: string, open: Effect.Effect<ListeningVendor, never, Scope.Scope>): void => {
