@@ -272,6 +272,7 @@ const engine = await listen(searchEngine)
     }
   })),
   { page: "docs/tools.md", has: "const orderStatus: HostedTool", prints: "It is on its way.\n" },
+  { page: "docs/tools.md", has: "const moodWing: Wing", prints: /mood: 'kind'[^]*content: 'Well done\.'/ },
   { page: "docs/documents.md", has: "documents.upload({ scope", prints: "At noon [d1]. house.md\n" },
   ...['"colloquy/documents"', "citationsIn("].map((has) => ({
     page: "docs/citations.md",

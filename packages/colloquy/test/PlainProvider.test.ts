@@ -71,6 +71,8 @@ describe("a provider of plain code", () => {
       [Object.assign(new Error("Incorrect key sk-1234567890"), { status: 401 }), "auth"],
       [Object.assign(new Error("Slow down"), { status: 429 }), "rate_limited"],
       [new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:1") }), "connection"],
+      // As Node says it where a connection ends within the body of an answer.
+      [new TypeError("terminated", { cause: new Error("other side closed") }), "connection"],
       [new Error("It broke"), "unknown"],
       ["a text", "unknown"]
     ]

@@ -2,8 +2,8 @@
  * What the contracts of stores say of a single fault. Each line is a fault in a store that is sound otherwise, and the case that finds it.
  * The same cases pass on the sound stores, in `Contracts.test.ts`.
  */
-import { FollowUpStore, type KeyRecord, KeyStore } from "@colloquy/core/adapters"
-import { ScheduleStore, WebhookStore } from "@colloquy/core/wings"
+import { FollowUpStore, type KeyRecord, KeyStore, RunStore } from "@colloquy/core/adapters"
+import { DocumentStore, ScheduleStore, WebhookStore } from "@colloquy/core/wings"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,8 +11,10 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type ContractTest, type Sentence } from "../../../testing/src/contracts/ContractTest.ts"
+import { documentStoreContract } from "../../../testing/src/contracts/DocumentStoreContract.ts"
 import { followUpStoreContract } from "../../../testing/src/contracts/FollowUpStoreContract.ts"
 import { keyStoreContract } from "../../../testing/src/contracts/KeyStoreContract.ts"
+import { runQueueContract } from "../../../testing/src/contracts/RunQueueContract.ts"
 import { asNewOwner } from "../../../testing/src/contracts/Samples.ts"
 import { scheduleStoreContract } from "../../../testing/src/contracts/ScheduleStoreContract.ts"
 import { webhookStoreContract } from "../../../testing/src/contracts/WebhookStoreContract.ts"
@@ -126,6 +128,29 @@ finds(FollowUpStore, followUpStoreContract, [
     "prunes whatever is done",
     (store) => ({ prune: (_, limit) => store.prune(new Date(Date.UTC(2100, 0)), limit) }),
     "MUST prune follow-ups that were done before a time"
+  ]
+])
+
+finds(DocumentStore, documentStoreContract, [
+  [
+    "names what nobody attends in another order than that of the times",
+    (store) => ({
+      unattended: (kind, limit) => Effect.map(store.unattended(kind, limit), (found) => found.toReversed())
+    }),
+    "MUST name what is processing without an open follow-up of the kind"
+  ],
+  [
+    "does not return what it removes",
+    (store) => ({ removeAll: (filter) => Effect.map(store.removeAll(filter), (found) => found.slice(1)) }),
+    "MUST remove all documents of a thread, or of an assistant with its threads"
+  ]
+])
+
+finds(RunStore, runQueueContract, [
+  [
+    "gives all runs in one page",
+    (store) => ({ list: (threadId, page) => store.list(threadId, { ...page, limit: 1000 }) }),
+    "MUST NOT repeat a run or leave one out from page to page"
   ]
 ])
 

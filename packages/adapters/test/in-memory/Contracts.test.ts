@@ -36,7 +36,8 @@ const noting = (port: string, store: object): object =>
       if (typeof value === "boolean") return [member, value]
       const name = `${port}.${member}`
       operations.add(name)
-      return [member, noted(value, () => called.add(name))]
+      const operation = noted(value, () => called.add(name))
+      return [member, unordered.has(name) ? turned(operation) : operation]
     })
   )
 
@@ -51,6 +52,27 @@ const noted = (operation: unknown, note: () => void): unknown => {
   if (Stream.isStream(operation)) return Stream.onStart(operation, Effect.sync(note))
   throw new Error("An operation of a store is a function, an effect or a stream")
 }
+
+/** Of these the ports promise no order: the copies give it the other way around. */
+const unordered = new Set(
+  [
+    "answers/OutcomeStore.find",
+    "documents/DocumentStore.removeAll",
+    "memory/MemoryStore.existing",
+    "owners/OwnerStore.unattended",
+    "realtime/SessionStore.renew",
+    "runs/FollowUpStore.renew",
+    "runs/RunStore.expired"
+  ].map((name) => `@colloquy/core/${name}`)
+)
+
+const turned =
+  (operation: unknown) =>
+  (...args: ReadonlyArray<unknown>): unknown => {
+    const result: unknown = typeof operation === "function" ? operation(...args) : operation
+    if (!Effect.isEffect(result)) return result
+    return Effect.map(result, (value) => (Array.isArray(value) ? value.toReversed() : value))
+  }
 
 const stores = Layer.effectContext(
   Effect.map(Layer.build(InMemory.layer), (built) =>
@@ -85,6 +107,10 @@ retentionStoreSuite("in memory: RetentionStore", stores, virtual)
 
 it("no operation of a store is without a contract", () => {
   assert.isAbove(operations.size, 100)
+  assert.deepStrictEqual(
+    [...unordered].filter((name) => !operations.has(name)),
+    []
+  )
   assert.deepStrictEqual(
     [...operations].filter((name) => !called.has(name)),
     [],

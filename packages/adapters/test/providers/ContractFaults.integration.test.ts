@@ -214,6 +214,48 @@ const chatFaults: ReadonlyArray<Fault<ChatDriver>> = [
     "MUST tell text",
     'told `text` as "" on the answer "text". It must tell it as "Good morning."'
   ],
+  [
+    "tells reasoning after the text",
+    (driver) => (request) =>
+      Stream.unwrap(
+        Effect.map(Stream.runCollect(driver(request)), (events) =>
+          Stream.fromIterable(
+            events.toSorted((a, b) => Number(b._tag === "TextDelta") - Number(a._tag === "TextDelta"))
+          )
+        )
+      ),
+    "MUST tell reasoning, then text",
+    'told `kinds` as ["text","reasoning"] on the answer "reasoning, then text".'
+  ],
+  [
+    "gives two calls one id",
+    telling((event) => {
+      if (event._tag === "ToolCallReady") return { ...event, call: { ...event.call, id: "call" } }
+      return event._tag === "ToolCallStart" || event._tag === "ToolCallDelta" ? { ...event, id: "call" } : event
+    }),
+    "MUST tell two calls whose pieces interleave, from its start to the whole arguments",
+    'told the start of the call "call" twice.'
+  ],
+  [
+    "tells other arguments than it told in deltas",
+    telling((event) => (event._tag === "ToolCallDelta" ? { ...event, arguments: "[" } : event)),
+    call,
+    'told the deltas "[[" of a call with the arguments'
+  ],
+  [
+    "loses what was used",
+    telling((event) => (event._tag === "Usage" ? [] : event)),
+    "MUST tell text",
+    'told `usage` as null on the answer "text".'
+  ],
+  [
+    "loses which tokens were cached",
+    telling((event) =>
+      event._tag === "Usage" ? { ...event, usage: { ...event.usage, cachedInputTokens: 0 } } : event
+    ),
+    "MUST tell cached and reasoning tokens",
+    "told `usageDetails` as {"
+  ],
   ["loses the model", finished({ model: null }), "MUST tell the model that answered", "told `model` as null"],
   ["loses what the provider needs back", finished({ providerData: null }), needs, "told no `providerData`"],
   [
@@ -255,6 +297,12 @@ const chatFaults: ReadonlyArray<Fault<ChatDriver>> = [
     'put text of the provider into its error on the answer "loses its connection"'
   ],
   [
+    "takes a lost connection for a wrong key",
+    failing((error) => new ModelError({ ...fieldsOf(error), reason: "auth" })),
+    "MUST NOT finish an answer that breaks off with an error",
+    'told `error` as "auth" on the answer "breaks off with an error".'
+  ],
+  [
     "puts a key into `forOperator`",
     failing((error) => new ModelError({ ...fieldsOf(error), forOperator: "sk-of-the-host" })),
     refused,
@@ -265,6 +313,12 @@ const chatFaults: ReadonlyArray<Fault<ChatDriver>> = [
     failing((error) => new ModelError({ ...fieldsOf(error), retryAfterMillis: 7000 })),
     refused,
     "told no `status` in its error on a refusal for the reason overloaded."
+  ],
+  [
+    "does not say when to ask again",
+    failing((error) => new ModelError({ ...fieldsOf(error), status: 529 })),
+    refused,
+    "told `retryAfterMillis` as undefined on a refusal for the reason overloaded."
   ],
   [
     "tells a wrong reason",
@@ -450,6 +504,7 @@ const reranking =
 
 const sends = "MUST send the query and every text, in the order of the texts"
 const names = "MUST name the provider of its charges"
+const best = "MUST give the texts best first, after one request for all texts, with what it used"
 
 const rerankFaults: ReadonlyArray<Fault<RerankerPort>> = [
   [
@@ -486,8 +541,44 @@ const rerankFaults: ReadonlyArray<Fault<RerankerPort>> = [
     reranking(
       (rerank) => (request) => Effect.map(rerank(request), (reply) => ({ ...reply, order: reply.order.toReversed() }))
     ),
-    "MUST give the texts best first, after one request for all texts, with what it used",
-    "told `order` as [{"
+    best,
+    "told `indexes` as [0,2] on a ranking. It must tell it as [2,0]."
+  ],
+  [
+    "gives no text",
+    reranking((rerank) => (request) => Effect.map(rerank(request), (reply) => ({ ...reply, order: [] }))),
+    best,
+    "told `indexes` as [] on a ranking. It must tell it as [2]."
+  ],
+  [
+    "gives scores that rise",
+    reranking(
+      (rerank) => (request) =>
+        Effect.map(rerank(request), (reply) => ({
+          ...reply,
+          order: reply.order.map(({ index }, at) => ({ index, score: at / 10 }))
+        }))
+    ),
+    best,
+    'gave the order [{"index":2,"score":0},{"index":0,"score":0.1}] on a ranking.'
+  ],
+  [
+    "gives no scores where it says so",
+    reranking(
+      (rerank) => (request) =>
+        Effect.map(rerank(request), (reply) => ({
+          ...reply,
+          order: reply.order.map(({ index }) => ({ index, score: null }))
+        }))
+    ),
+    best,
+    "gave the best text no score on a ranking."
+  ],
+  [
+    "does not say what it used",
+    reranking((rerank) => (request) => Effect.map(rerank(request), (reply) => ({ ...reply, charge: null }))),
+    best,
+    "told no charge for a request."
   ],
   [
     "gives scores of another scale",
@@ -507,7 +598,7 @@ const rerankFaults: ReadonlyArray<Fault<RerankerPort>> = [
       (rerank) => (request) => Effect.map(rerank(request), (reply) => ({ ...reply, order: reply.order.toReversed() }))
     ),
     "MUST keep the order of scores that are not from 0 to 1, and give none of them, or fail",
-    "told `indexes` as [0,2,1]"
+    "told `indexes` as [0,2,1] on scores of another scale."
   ],
   [
     "puts text of the vendor into an error",

@@ -147,13 +147,15 @@ export const embeddingVendor = (vendor: Vendor) =>
       driver: embeddingDriver(vendor.provider(fake.baseUrl)),
       model: "model-1",
       gives: (vectors, tokens) => script(FakeVendor.json(vendor.answer(vectors, tokens))),
-      refuses: (status, headers, words) => script(FakeVendor.json(vendor.refusal(words, status), status, headers)),
-      sends: (text) => script(FakeVendor.json(text)),
+      wire: {
+        refuses: (status, headers, words) => script(FakeVendor.json(vendor.refusal(words, status), status, headers)),
+        sends: (text) => script(FakeVendor.json(text)),
+        keys: () => fake.requests.map(({ headers }) => String(headers[vendor.keyHeader]))
+      },
       hangs: () => {
         script({ body: [new FakeVendor.Gate()] })
         return FakeVendor.firstRequest(fake)
       },
-      keys: () => fake.requests.map(({ headers }) => String(headers[vendor.keyHeader])),
       seen: () => fake.requests.map(({ body, path }) => ({ path, body }))
     }
   })

@@ -1,12 +1,15 @@
 /** Speech to text while somebody speaks, against a server that speaks the wires: the contract, and what each dialect sends in its own words. */
 import type { Provider } from "@colloquy/core"
 import type { ListeningRequest, SpeechToText, TranscriptEvent } from "@colloquy/core/adapters"
-import { type ListenedTurn, listeningSuite } from "@colloquy/testing/contracts"
+import { type ListenedTurn, type ListeningVendor, listeningSuite } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { listeningCases } from "../../../testing/src/contracts/ListeningContract.ts"
 import { LiveTranscription } from "../../src/realtime/index.ts"
 import { startVendor, type VendorSocket } from "./FakeVendor.ts"
 
@@ -85,19 +88,54 @@ const fakeVendor = Effect.acquireRelease(
   (fake) => Effect.promise(() => fake.close())
 )
 
-for (const dialect of ["openai", "vllm"] as const) {
-  const wire = wires[dialect]
-  listeningSuite(
-    dialect,
-    Effect.map(fakeVendor, (fake) => ({
-      driver: speechToTextDriver({ url: fake.url, dialect, apiKey: "sk-of-the-host" }),
-      model: "ears-1",
-      sampleRate: wire.sampleRate,
-      turn: Effect.promise(async () => listened(await fake.connection(), wire)),
-      refuses: (status) => fake.refuse(status, JSON.stringify({ error: { message: "a secret of sk-of-the-host" } }))
-    }))
-  )
-}
+const listeningVendor = (
+  dialect: "openai" | "vllm",
+  change: (sound: SpeechToText) => SpeechToText = (sound) => sound
+) =>
+  Effect.map(fakeVendor, (fake): ListeningVendor => ({
+    driver: change(speechToTextDriver({ url: fake.url, dialect, apiKey: "sk-of-the-host" })),
+    model: "ears-1",
+    sampleRate: wires[dialect].sampleRate,
+    turn: Effect.promise(async () => listened(await fake.connection(), wires[dialect])),
+    refuses: (status) => fake.refuse(status, JSON.stringify({ error: { message: "a secret of sk-of-the-host" } }))
+  }))
+
+listeningSuite("openai", listeningVendor("openai"))
+listeningSuite("vllm", listeningVendor("vllm"))
+
+const telling =
+  (change: (event: TranscriptEvent) => ReadonlyArray<TranscriptEvent>) =>
+  (driver: SpeechToText): SpeechToText => ({
+    ...driver,
+    listen: (asked, sound) =>
+      Stream.flatMap(driver.listen?.(asked, sound) ?? Stream.empty, (event) => Stream.fromIterable(change(event)))
+  })
+
+const inCharacters = telling((event) =>
+  event._tag === "Transcribed" ? [event] : ["", ...Array.from(event.text), ""].map((text) => ({ ...event, text }))
+)
+listeningSuite("one that tells single characters, and nothing between", listeningVendor("vllm", inCharacters))
+
+describe("the contract of listening finds one that", () => {
+  for (const [what, change] of [
+    ["tells other words", telling((event) => (event._tag === "Transcribed" ? [event] : [{ ...event, text: "x" }]))],
+    ["tells the whole text twice", telling((event) => (event._tag === "Transcribed" ? [event, event] : [event]))]
+  ] as const) {
+    it.live(what, () =>
+      Effect.gen(function* () {
+        const found: Array<Effect.Effect<void, unknown, Scope.Scope>> = []
+        listeningCases(
+          (title, run) => {
+            if (title.startsWith("MUST tell words before the sound ends")) found.push(run())
+          },
+          listeningVendor("vllm", change)
+        )
+        assert.lengthOf(found, 1)
+        for (const each of found) assert.isTrue(Exit.isFailure(yield* Effect.exit(each)))
+      })
+    )
+  }
+})
 
 const request: ListeningRequest = {
   provider: "vendor",

@@ -10,7 +10,8 @@
  * - What the provider needs back with an answer MUST be told in `providerData`, and be sent only to the provider that is named there.
  * - Whatever the provider sends, the stream MUST fail with a `ModelError` and never with a defect; the error MUST NOT contain text of the
  *   provider.
- * - The error of an answer over HTTP MUST have its `status`.
+ * - The error of an answer over HTTP MUST have its `status`, and `retryAfterMillis` if the provider says when to ask again.
+ * - Deltas MUST be told as they come, if the provider streams.
  * - It MUST buffer a bounded amount, whatever the provider sends.
  * - The request's `apiKey` MUST be used in place of the host's key if there is one.
  * - Options that the model does not support (by `request.info`) are left out; `thinking` and `router` are such options.

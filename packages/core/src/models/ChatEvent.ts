@@ -4,6 +4,7 @@
  * Contract of a driver on order:
  * - The deltas of text and of reasoning MUST be what the model said, in its order; none for reasoning that the request excludes.
  * - `ToolCallStart` MUST come before its deltas, and `ToolCallReady` once for each call with the whole argument text (`{}` if it was empty).
+ * - A call may have no deltas, and an id that the driver has made.
  * - The name in `ToolCallStart` MUST be that of the call.
  * - `Usage` may come more than once; the last one MUST cover the whole step.
  * - `Finished` MUST name the model that answered, if the provider tells it.

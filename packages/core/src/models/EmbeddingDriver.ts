@@ -8,6 +8,7 @@
  * - `dimensions` and `purpose` MUST reach a provider that has such options.
  * - It MUST give one vector for each text, in the order of the texts, and what the provider used: estimated if the provider does not tell it.
  * - Whatever the provider sends, it MUST fail with a `ModelError` and never with a defect; the error MUST NOT contain text of the provider.
+ * - An error over HTTP MUST have its `status`, and `retryAfterMillis` if the provider says when to ask again.
  * - The request's `apiKey` MUST be used in place of the host's key if there is one.
  */
 import type * as Effect from "effect/Effect"

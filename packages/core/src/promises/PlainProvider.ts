@@ -180,7 +180,7 @@ export const modelErrorFrom = (
   if (error instanceof ModelError) return error
   const status = readStatus(error)
   const sentence = errorSentence(error)
-  const isConnection = /\b(?:fetch failed|E[A-Z]{4,}|socket|network)\b/u.test(sentence)
+  const isConnection = /\b(?:fetch failed|terminated|E[A-Z]{4,}|socket|network)\b/u.test(sentence)
   return new ModelError({
     reason: status === null ? (isConnection ? "connection" : "unknown") : reasonOfStatus(status),
     provider: id,

@@ -44,13 +44,19 @@ export type ChatAnswer =
     }
   | { readonly refusesWith: RefusedWith; readonly headers?: { readonly [name: string]: string } }
 
+type TokenDetails = "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens"
+
 /** What a driver tells of one answer. */
 export interface HeardAnswer {
   readonly text: string
   readonly reasoning: string
-  readonly calls: ReadonlyArray<ToolCall>
+  /** Which kinds of deltas followed each other. Deltas without text do not count. */
+  readonly kinds: ReadonlyArray<"text" | "reasoning">
+  /** Without their ids: a driver may give ids of its own. */
+  readonly calls: ReadonlyArray<Omit<ToolCall, "id">>
   readonly finish: FinishReason | null
-  readonly usage: Usage | null
+  readonly usage: Omit<Usage, TokenDetails> | null
+  readonly usageDetails: Pick<Usage, TokenDetails> | null
   readonly model: string | null
   readonly error: ModelErrorReason | null
 }
@@ -64,9 +70,16 @@ export interface ChatScenario {
   readonly heard: Partial<HeardAnswer>
 }
 
-const usage: Usage = { ...sampleUsage(12, 7), cachedInputTokens: 4, reasoningTokens: 3 }
-const stop: Said = { finish: "stop", usage }
-const toCalls: Said = { finish: "tool_calls", usage }
+/** The two fields of `HeardAnswer` that tell what an answer used. */
+export const usageFields = ({ cachedInputTokens, cacheWriteTokens, reasoningTokens, ...usage }: Usage) => ({
+  usage,
+  usageDetails: { cachedInputTokens, cacheWriteTokens, reasoningTokens }
+})
+
+const used: Usage = { ...sampleUsage(12, 7), cachedInputTokens: 4, reasoningTokens: 3 }
+const { usage, usageDetails } = usageFields(used)
+const stop: Said = { finish: "stop", usage: used }
+const toCalls: Said = { finish: "tool_calls", usage: used }
 const timeCall = { slot: 0, id: "call_time", name: "get_time" }
 const zoneCall = { slot: 1, id: "call_zone", name: "get_zone" }
 const timeTool: ToolDefinition = { name: "get_time", description: "Tells the time", parameters: null }
@@ -77,6 +90,11 @@ export const answersInWords: ReadonlyArray<ChatScenario> = [
     name: "text",
     answer: { says: [{ text: "Good morning." }, stop] },
     heard: { text: "Good morning.", reasoning: "", calls: [], finish: "stop", usage, error: null }
+  },
+  {
+    name: "cached and reasoning tokens",
+    answer: { says: [{ text: "Good morning." }, stop] },
+    heard: { usageDetails, finish: "stop", error: null }
   },
   {
     name: "text in ten deltas",
@@ -92,7 +110,25 @@ export const answersInWords: ReadonlyArray<ChatScenario> = [
     name: "reasoning, then text",
     request: { thinking: {} },
     answer: { says: [{ reasoning: "The sun " }, { reasoning: "is up." }, { text: "Good morning." }, stop] },
-    heard: { reasoning: "The sun is up.", text: "Good morning.", finish: "stop", error: null }
+    heard: {
+      reasoning: "The sun is up.",
+      text: "Good morning.",
+      kinds: ["reasoning", "text"],
+      finish: "stop",
+      error: null
+    }
+  },
+  {
+    name: "reasoning before each text",
+    request: { thinking: {} },
+    answer: {
+      says: [{ reasoning: "The sun is up." }, { text: "Good " }, { reasoning: "Or down?" }, { text: "morning." }, stop]
+    },
+    heard: {
+      kinds: ["reasoning", "text", "reasoning", "text"],
+      finish: "stop",
+      error: null
+    }
   },
   {
     name: "text without the reasoning that the request excludes",
@@ -102,12 +138,12 @@ export const answersInWords: ReadonlyArray<ChatScenario> = [
   },
   {
     name: "a refusal",
-    answer: { says: [{ refusal: "I cannot help with that." }, { finish: "filtered", usage }] },
+    answer: { says: [{ refusal: "I cannot help with that." }, { finish: "filtered", usage: used }] },
     heard: { finish: "filtered", error: null }
   },
   {
     name: "an answer that reaches its length",
-    answer: { says: [{ text: "Once upon a" }, { finish: "length", usage }] },
+    answer: { says: [{ text: "Once upon a" }, { finish: "length", usage: used }] },
     heard: { text: "Once upon a", finish: "length", usage, error: null }
   },
   {
@@ -124,7 +160,7 @@ export const answersWithCalls: ReadonlyArray<ChatScenario> = [
     answer: { says: [{ call: timeCall }, part(0, '{"zone":'), part(0, '"UTC"}'), toCalls] },
     heard: {
       text: "",
-      calls: [{ id: "call_time", name: "get_time", arguments: '{"zone":"UTC"}' }],
+      calls: [{ name: "get_time", arguments: '{"zone":"UTC"}' }],
       finish: "tool_calls",
       usage,
       error: null
@@ -147,8 +183,8 @@ export const answersWithCalls: ReadonlyArray<ChatScenario> = [
     heard: {
       text: "Let me look.",
       calls: [
-        { id: "call_time", name: "get_time", arguments: '{"zone":"UTC"}' },
-        { id: "call_zone", name: "get_zone", arguments: '{"city":"Bern"}' }
+        { name: "get_time", arguments: '{"zone":"UTC"}' },
+        { name: "get_zone", arguments: '{"city":"Bern"}' }
       ],
       finish: "tool_calls",
       error: null
@@ -157,7 +193,7 @@ export const answersWithCalls: ReadonlyArray<ChatScenario> = [
   {
     name: "a call without arguments",
     answer: { says: [{ call: timeCall }, toCalls] },
-    heard: { calls: [{ id: "call_time", name: "get_time", arguments: "{}" }], finish: "tool_calls", error: null }
+    heard: { calls: [{ name: "get_time", arguments: "{}" }], finish: "tool_calls", error: null }
   }
 ]
 

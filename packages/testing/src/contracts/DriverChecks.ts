@@ -20,6 +20,9 @@ export type TakeCase = (title: string, run: () => Effect.Effect<void, unknown, S
 /** Longer than an adapter may take, so that the sentence comes first. */
 export const asTest: TakeCase = (title, run) => it.effect(title, run, 120_000)
 
+/** With the real clock, for an adapter that waits. */
+export const asLiveTest: TakeCase = (title, run) => it.live(title, run, 30_000)
+
 /** How many milliseconds an adapter may take for one thing, against a server on the same machine. */
 export const usualPatience = 10_000
 

@@ -64,7 +64,7 @@ export const imageModelSuite = (
       apiKey: null
     })
 
-    it.effect("MUST give the bytes of the picture as they were sent, with the cost that the vendor reports", () =>
+    it.live("MUST give the bytes of the picture as they were sent, with the cost that the vendor reports", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives(first)
@@ -78,7 +78,7 @@ export const imageModelSuite = (
       })
     )
 
-    it.effect("MUST give all pictures of an answer in their order", () =>
+    it.live("MUST give all pictures of an answer in their order", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives(first, second)
@@ -87,7 +87,7 @@ export const imageModelSuite = (
     )
 
     if (wire.takesInputs) {
-      it.effect("MUST send the input pictures unchanged, in one request", () =>
+      it.live("MUST send the input pictures unchanged, in one request", () =>
         Effect.gen(function* () {
           const vendor = yield* open
           vendor.gives(second)
@@ -104,7 +104,7 @@ export const imageModelSuite = (
       )
     }
 
-    it.effect("MUST ask with the customer's own key if there is one", () =>
+    it.live("MUST ask with the customer's own key if there is one", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives(first)
@@ -121,7 +121,7 @@ export const imageModelSuite = (
       [429, "rate_limited"],
       [503, "overloaded"]
     ] as const) {
-      it.effect(`MUST fail with ${reason} on status ${status}, after one request, without any text of the vendor`, () =>
+      it.live(`MUST fail with ${reason} on status ${status}, after one request, without any text of the vendor`, () =>
         Effect.gen(function* () {
           const vendor = yield* open
           const headers = { "content-type": "application/json", "retry-after": "7" }
@@ -142,7 +142,7 @@ export const imageModelSuite = (
       ["a picture that is no base64 text", (vendor: ImageVendor) => vendor.gives(new Uint8Array())],
       ["an answer that breaks off", (vendor: ImageVendor) => vendor.breaksOff()]
     ] as const) {
-      it.effect(`MUST fail, and not with a defect, on ${what}`, () =>
+      it.live(`MUST fail, and not with a defect, on ${what}`, () =>
         Effect.gen(function* () {
           const vendor = yield* open
           answer(vendor)
@@ -152,7 +152,7 @@ export const imageModelSuite = (
       )
     }
 
-    it.effect("MUST fail on an answer that is larger than it buffers", () =>
+    it.live("MUST fail on an answer that is larger than it buffers", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         if (vendor.mostBytes === null) return
@@ -162,7 +162,7 @@ export const imageModelSuite = (
       })
     )
 
-    it.effect("MUST NOT follow a redirect, nor fetch an address that the vendor names", () =>
+    it.live("MUST NOT follow a redirect, nor fetch an address that the vendor names", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.answers(302, { location: vendor.trap.url }, "")
@@ -175,7 +175,7 @@ export const imageModelSuite = (
       })
     )
 
-    it.effect("MUST close the connection when it is interrupted", () =>
+    it.live("MUST close the connection when it is interrupted", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         const { asked: arrived, left } = vendor.hangs()

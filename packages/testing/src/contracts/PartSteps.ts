@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
 import * as TestClock from "effect/testing/TestClock"
 
 /** What each step must do, as the end of a sentence. A step that the port gets has to be told here, and called by the checks. */
@@ -69,8 +70,14 @@ export const shown = (value: unknown): string => {
 
 const onOneLine = (text: string): string => text.replaceAll(/\s+/gu, " ")
 
-/** An error in a sentence. */
-export const said = (error: unknown): string => onOneLine(error instanceof Error ? error.message : shown(error))
+const formatted = SchemaIssue.makeFormatterDefault()
+
+/** An error in a sentence. Where an error could not be made, it says which of its fields is wrong. */
+export const said = (error: unknown): string => {
+  if (!(error instanceof Error)) return onOneLine(shown(error))
+  const { cause, message } = error
+  return onOneLine(SchemaIssue.isIssue(cause) ? `${message}: ${formatted(cause)}` : message)
+}
 
 export const isSame = (one: unknown, other: unknown): boolean => {
   try {

@@ -2,7 +2,7 @@
  * The contract of `Reranker`, in the terms of the port. The suite calls a reranker only through the port, and controls what is behind it
  * (a server that speaks a vendor's wire, or a model) through `RerankVendor`.
  */
-import type { RerankerPort } from "@colloquy/core/memory"
+import type { Reranked, RerankerPort } from "@colloquy/core/memory"
 import { Principal } from "@colloquy/core"
 import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -23,8 +23,8 @@ export interface RerankVendor {
   readonly port: RerankerPort
   /** Answers one request with these texts, in this order. */
   readonly ranks: (texts: ReadonlyArray<RankedText>) => void
-  /** Answers one request with a refused key, in words that contain `sk-of-the-host` and `boil`. */
-  readonly refusesKey: () => void
+  /** Answers one request with a refused key, in words that contain `sk-of-the-host` and `boil`. Absent: there are no keys. */
+  readonly refusesKey?: () => void
   /** Answers one request with status 200, or in words, with this text. */
   readonly sends: (text: string) => void
   /** Accepts the request and does not answer; `left` completes when the connection is closed. */
@@ -65,7 +65,17 @@ export const rerankerCases = (
     const best = { index: 2, score: 0.9 }
     const least = { index: 0, score: 0.1 }
     vendor.ranks(scores ? [least, best] : [best, least])
-    return [best, least].map(({ index, score }) => ({ index, score: scores ? score : null }))
+    return [best.index, least.index]
+  }
+
+  /** `wanted`: indexes, the best first. Fewer of them are an order too, and others may follow. */
+  const expectOrder = (on: string, order: Reranked["order"], wanted: ReadonlyArray<number>): void => {
+    const told = order.map(({ index }) => index)
+    const compared = Math.max(1, Math.min(told.length, wanted.length))
+    expectFields(on, { indexes: told.slice(0, compared) }, { indexes: wanted.slice(0, compared) })
+    const given = order.flatMap(({ score }) => (score === null ? [] : [score]))
+    if (given.some((score, at) => !(score >= 0 && score <= 1) || score > (given[at - 1] ?? 1)))
+      fault(`gave the order ${shown(order)} ${on}`, "give scores from 0 to 1, none above the one before it, or null")
   }
 
   const rankedOrder = Effect.fnUntraced(function* (vendor: RerankVendor, on: string) {
@@ -83,11 +93,16 @@ export const rerankerCases = (
       const on = "on a ranking"
       const wanted = ranksLast(vendor)
       const { charge, order } = yield* ask(on, () => rerank(vendor))
-      expectFields(on, { order }, { order: wanted })
-      if (charge === null) return fault("told no charge for a request", "tell what it used")
-      expectFields(on, charge, { purpose: "rerank" })
-      if (!(charge.usage.inputTokens > 0))
-        fault(`told the usage ${shown(charge.usage)} for a request`, "tell what it used")
+      expectOrder(on, order, wanted)
+      if (scores && order[0]?.score === null)
+        fault(`gave the best text no score ${on}`, "give its score, or say `scores: false` to the suite")
+      if (charge !== null) {
+        expectFields(on, charge, { purpose: "rerank" })
+        const { costUsd, inputTokens } = charge.usage
+        if (!(inputTokens > 0) && costUsd === null)
+          fault(`told the usage ${shown(charge.usage)} for a request`, "tell the tokens that it used, or what it cost")
+      } else if (vendor.port.model !== null)
+        fault("told no charge for a request", "tell what it used; one that costs nothing has no `model`")
       expectRequests(vendor.requests())
     }))
 
@@ -157,9 +172,11 @@ export const rerankerCases = (
       vendor.ranks(ranked)
       const order = yield* rankedOrder(vendor, on)
       if (order === null) return
-      if (order.some(({ score }) => score !== null && !(score >= 0 && score <= 1)))
-        fault(`gave the order ${shown(order)} ${on}`, "give scores from 0 to 1, or null")
-      expectFields(on, { indexes: order.map(({ index }) => index) }, { indexes: ranked.map(({ index }) => index) })
+      expectOrder(
+        on,
+        order,
+        ranked.map(({ index }) => index)
+      )
     }))
 
   for (const [what, text] of [
@@ -180,6 +197,7 @@ export const rerankerCases = (
     Effect.gen(function* () {
       const vendor = yield* open
       const on = "on a refused key"
+      if (vendor.refusesKey === undefined) return
       vendor.refusesKey()
       const error = yield* expectFailure(on, () => rerank(vendor))
       expectRequests(vendor.requests())

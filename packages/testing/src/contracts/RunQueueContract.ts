@@ -249,6 +249,7 @@ export const runQueueContract = (test: ContractTest): void => {
       const seen: Array<RunId> = []
       let page = yield* runs.list(id, { limit })
       while (true) {
+        assert.isAtMost(page.runs.length, limit)
         seen.push(...runIds(page.runs))
         if (page.next === null) break
         page = yield* runs.list(id, { limit, after: page.next })

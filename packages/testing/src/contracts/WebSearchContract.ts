@@ -43,7 +43,7 @@ export const webSearchSuite = (
       { url: "https://c.example/", title: "C", text: "Third.", publishedAt: null }
     ]
 
-    it.effect("MUST give results best first, and not more than were asked for, and fetch none of them", () =>
+    it.live("MUST give results best first, and not more than were asked for, and fetch none of them", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives(pages(vendor))
@@ -59,7 +59,7 @@ export const webSearchSuite = (
       })
     )
 
-    it.effect("MUST give text without markup", () =>
+    it.live("MUST give text without markup", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         const [page] = pages(vendor)
@@ -71,7 +71,7 @@ export const webSearchSuite = (
       })
     )
 
-    it.effect("MUST give nothing if nothing was found", () =>
+    it.live("MUST give nothing if nothing was found", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives([])
@@ -80,7 +80,7 @@ export const webSearchSuite = (
     )
 
     for (const [status, reason] of statuses) {
-      it.effect(`MUST fail with ${reason} on status ${status}, after one request, without any text of the engine`, () =>
+      it.live(`MUST fail with ${reason} on status ${status}, after one request, without any text of the engine`, () =>
         Effect.gen(function* () {
           const vendor = yield* open
           const headers = { "content-type": "application/json" }
@@ -101,7 +101,7 @@ export const webSearchSuite = (
       ["JSON of another kind", (vendor: SearchVendor) => vendor.answers(200, {}, '{"results":7,"web":[]}')],
       ["an answer that breaks off", (vendor: SearchVendor) => vendor.breaksOff()]
     ] as const) {
-      it.effect(`MUST fail, and not with a defect, on ${what}`, () =>
+      it.live(`MUST fail, and not with a defect, on ${what}`, () =>
         Effect.gen(function* () {
           const vendor = yield* open
           answer(vendor)
@@ -110,7 +110,7 @@ export const webSearchSuite = (
       )
     }
 
-    it.effect("MUST fail on an answer that is larger than it buffers", () =>
+    it.live("MUST fail on an answer that is larger than it buffers", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.answers(200, { "content-type": "application/json" }, " ".repeat(vendor.mostBytes + 1) + notResults)
@@ -119,7 +119,7 @@ export const webSearchSuite = (
       })
     )
 
-    it.effect("MUST leave out entries that are not results", () =>
+    it.live("MUST leave out entries that are not results", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.answers(200, { "content-type": "application/json" }, notResults)
@@ -127,7 +127,7 @@ export const webSearchSuite = (
       })
     )
 
-    it.effect("MUST NOT follow a redirect", () =>
+    it.live("MUST NOT follow a redirect", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         for (const status of [301, 302, 307]) {
@@ -138,7 +138,7 @@ export const webSearchSuite = (
       })
     )
 
-    it.effect("MUST close the connection when it is interrupted", () =>
+    it.live("MUST close the connection when it is interrupted", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         const { asked, left } = vendor.hangs()
