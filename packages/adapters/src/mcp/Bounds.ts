@@ -71,10 +71,14 @@ const lineFeed = 10
 /** The whole body is one message; of a stream each event is one, and a blank line ends it. */
 const byteLimit = (isStream: boolean, misbehaved: Misbehaved): TransformStream<Uint8Array, Uint8Array> => {
   let size = 0
+  /** The last bytes before: a blank line may arrive in two pieces. */
+  let before: Uint8Array = new Uint8Array()
   return new TransformStream({
     transform: (bytes, controller) => {
-      const end = isStream ? lastBlankLine(bytes) : -1
-      size = end === -1 ? size + bytes.length : bytes.length - end
+      const all = isStream ? Buffer.concat([before, bytes]) : bytes
+      const end = isStream ? lastBlankLine(all) : -1
+      size = end === -1 ? size + bytes.length : all.length - end
+      before = new Uint8Array(all.subarray(-2))
       if (size > mostBytes) {
         misbehaved(tooLarge)
         controller.error(new Error(tooLarge))

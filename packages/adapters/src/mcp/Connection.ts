@@ -83,12 +83,13 @@ export const connect = (
     Effect.tryPromise({
       try: (signal) =>
         open(server, { onChange, answers, signal, isOlder: false }).catch((error: unknown) => {
-          if (endsAtProbe(error)) return open(server, { onChange, answers, signal, isOlder: true })
+          if (endsAtProbe(error) && !signal.aborted) return open(server, { onChange, answers, signal, isOlder: true })
           throw error
         }),
       catch: (cause) => new ServerUnreachable({ cause })
     }),
-    ({ client }) => Effect.ignore(Effect.promise(() => client.close()))
+    ({ client }) => Effect.ignore(Effect.promise(() => client.close())),
+    { interruptible: true }
   )
 
 /** Some older programs end when any request comes before `initialize`. They are started again. */
@@ -157,6 +158,8 @@ const open = async (server: ConnectedServer, { answers, isOlder, onChange, signa
   client.onclose = () => {
     if (isOpen) onChange("closed")
   }
+  // The SDK does not look at the signal while it finds out the revision of the server.
+  signal.addEventListener("abort", () => void transport.close().catch(() => {}), { once: true })
   try {
     await client.connect(transport, { signal })
   } catch (error) {

@@ -6,6 +6,7 @@
  */
 import { type ModelErrorReason, reasonOfStatus } from "@colloquy/core/adapters"
 import { isKnownCode } from "./KnownCodes.ts"
+import { isRecord } from "./Wire.ts"
 
 export interface Fault {
   readonly reason: ModelErrorReason
@@ -28,6 +29,18 @@ export const machineCode = (value: unknown): { readonly code?: string } => {
   const word = typeof value === "number" ? String(value) : value
   return typeof word === "string" && isKnownCode(word) ? { code: word } : {}
 }
+
+/** The sentence of an error, from whichever field a vendor has put it into; empty where there is none. */
+export const sentenceIn = (body: unknown, depth = 0): string => {
+  if (typeof body === "string") return body
+  if (Array.isArray(body)) return depth < deepestSentence ? sentenceIn(body[0], depth + 1) : ""
+  if (!isRecord(body) || depth >= deepestSentence) return ""
+  const { detail, error, message } = body
+  return [message, detail, error].map((each) => sentenceIn(each, depth + 1)).find((text) => text !== "") ?? ""
+}
+
+/** A hostile server may nest its error deep enough to overflow the stack. */
+const deepestSentence = 8
 
 /** Some servers have no code for a context that is too long, and only say it in the message. */
 export const tellsContextTooLong = (message: string): boolean =>

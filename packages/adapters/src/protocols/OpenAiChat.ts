@@ -364,12 +364,16 @@ const readCitation = (citation: WireRecord, events: Array<ChatEvent>): void => {
 export const readUsage = (usage: unknown): Usage | null => {
   if (!isRecord(usage) || finite(usage.prompt_tokens) === undefined) return null
   const input = record(usage.prompt_tokens_details)
+  const [inputTokens, completionTokens] = [count(usage.prompt_tokens), count(usage.completion_tokens)]
+  const reasoningTokens = count(record(usage.completion_tokens_details).reasoning_tokens)
+  // xAI counts the tokens of reasoning beside those of the completion. Its total shows it.
+  const isBeside = count(usage.total_tokens) === inputTokens + completionTokens + reasoningTokens
   return {
-    inputTokens: count(usage.prompt_tokens),
-    outputTokens: count(usage.completion_tokens),
+    inputTokens,
+    outputTokens: isBeside ? completionTokens + reasoningTokens : completionTokens,
     cachedInputTokens: count(input.cached_tokens ?? usage.prompt_cache_hit_tokens),
     cacheWriteTokens: count(input.cache_write_tokens),
-    reasoningTokens: count(record(usage.completion_tokens_details).reasoning_tokens),
+    reasoningTokens,
     costUsd: finite(usage.cost) ?? null,
     estimated: false
   }

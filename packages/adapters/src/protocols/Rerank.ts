@@ -6,6 +6,7 @@ import type { Usage } from "@colloquy/core"
 import { ModelError, noUsage } from "@colloquy/core/adapters"
 import type { Reranked, RerankerPort, RerankRequest } from "@colloquy/core/memory"
 import * as Effect from "effect/Effect"
+import { checkedUrl } from "./Address.ts"
 import type { ApiKey } from "./ApiKey.ts"
 import { estimate } from "./Embeddings.ts"
 import { toFault } from "./OpenAiErrors.ts"
@@ -36,7 +37,7 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
   const target = {
     provider,
     model,
-    url: `${settings.baseUrl ?? dialect.baseUrl}${dialect.path}`,
+    url: `${checkedUrl(settings.baseUrl) ?? dialect.baseUrl}${dialect.path}`,
     headers: { ...settings.headers },
     secrets: bearer(settings.apiKey)
   }

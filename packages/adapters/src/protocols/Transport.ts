@@ -21,12 +21,12 @@ import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
-import { type Fault, retryHeaders } from "./Fault.ts"
+import { type Fault, retryHeaders, sentenceIn } from "./Fault.ts"
 import { sendByNode } from "./NodeRequest.ts"
 import type { Multipart } from "./Multipart.ts"
 import { RepeatedChunk, type TextChunk } from "./RepeatedChunk.ts"
 import { makeSseReader } from "./Sse.ts"
-import { parseJson, record } from "./Wire.ts"
+import { parseJson } from "./Wire.ts"
 
 export interface TransportSettings {
   /** Replaces the platform's HTTP client (the one behind `fetch` on Node.js, `fetch` elsewhere), for example to use a proxy or client certificates. */
@@ -154,7 +154,7 @@ const modelError = ({ provider, model }: Target, fault: Fault, requestId: string
 
 /** The error of the connection names the address and says why, such as `connect ECONNREFUSED 127.0.0.1:1`. */
 const notReached = (call: Call, error: unknown): ModelError => {
-  const { origin } = new URL(call.url)
+  const origin = URL.parse(call.url)?.origin ?? "The address is not valid"
   return modelError(
     call,
     { reason: "connection", forOperator: sentenceForOperator(call, `${origin}: ${errorSentence(error)}`) },
@@ -258,17 +258,6 @@ const readFailure = Effect.fnUntraced(function* (
   const fault = { ...dialect.fault(exchange.status(), body), ...said, ...retryHeaders(headers, now) }
   return yield* modelError(call, fault, readRequestId(answer, dialect))
 })
-
-/** The sentence of an error, from whichever field a vendor has put it into. */
-const sentenceIn = (body: unknown): string => {
-  if (typeof body === "string") return body
-  if (Array.isArray(body)) return sentenceIn(body[0])
-  const { detail, error, message } = record(body)
-  return (
-    [message, detail, error].map((each) => (each === undefined ? "" : sentenceIn(each))).find((text) => text !== "") ??
-    ""
-  )
-}
 
 // ------ body
 

@@ -6,6 +6,7 @@ import type { ModelInfo, Provider } from "@colloquy/core"
 import { describeModel } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { checkedUrl } from "../protocols/Address.ts"
 import { type ApiKey, hidden } from "../protocols/ApiKey.ts"
 import { type Fault, faultOfStatus, machineCode } from "../protocols/Fault.ts"
 import type { Call, TransportSettings } from "../protocols/Transport.ts"
@@ -33,7 +34,7 @@ const formats: FormatNames = { mp3: "encoding=mp3", pcm: "encoding=linear16&samp
 /** Deepgram as a provider of speech to text and text to speech. */
 export const provider = (settings: DeepgramSettings = {}): Provider => {
   const { id = "deepgram", models = {} } = settings
-  const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.deepgram.com"}/v1` }
+  const full = { ...settings, baseUrl: `${checkedUrl(settings.baseUrl) ?? "https://api.deepgram.com"}/v1` }
   const errors = { requestIdHeader: "dg-request-id", fault: faultFromBody }
   const callSecrets = (key: ApiKey | null | undefined): Call["secrets"] =>
     key ? { authorization: Redacted.make(`Token ${Redacted.value(hidden(key))}`) } : {}

@@ -6,6 +6,7 @@ import type { ModelInfo, Provider } from "@colloquy/core"
 import { describeModel } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { checkedUrl } from "../protocols/Address.ts"
 import { type ApiKey, hidden } from "../protocols/ApiKey.ts"
 import { type Fault, faultOfStatus, machineCode } from "../protocols/Fault.ts"
 import { multipart } from "../protocols/Multipart.ts"
@@ -38,7 +39,7 @@ const formats: FormatNames = { mp3: "mp3_44100_128", pcm: "pcm_24000" }
 /** ElevenLabs as a provider of speech. */
 export const provider = (settings: ElevenLabsSettings = {}): Provider => {
   const { defaultVoice = voiceOfEveryAccount, id = "elevenlabs", models = {} } = settings
-  const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.elevenlabs.io"}/v1` }
+  const full = { ...settings, baseUrl: `${checkedUrl(settings.baseUrl) ?? "https://api.elevenlabs.io"}/v1` }
   const errors = { requestIdHeader: "request-id", fault: faultFromBody }
   const callSecrets = (key: ApiKey | null | undefined): Call["secrets"] =>
     key ? { "xi-api-key": Redacted.make(Redacted.value(hidden(key))) } : {}

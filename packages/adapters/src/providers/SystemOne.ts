@@ -5,6 +5,7 @@
 import { type ModelInfo, type Provider } from "@colloquy/core"
 import { describeModel, mergeModelInfo, type ModelError } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as Protocol from "../protocols/SystemOne.ts"
 import { bearer, fetchJson, type TransportSettings } from "../protocols/Transport.ts"
@@ -33,7 +34,7 @@ export const provider = (settings: SystemOneSettings = {}): Provider => {
   const { baseUrl = "https://api.typesafe.ai", id = "typedprovider", path = "/v1/systemone", prefix } = settings
   const full = {
     ...settings,
-    url: `${baseUrl}${path}`,
+    url: `${checkedUrl(baseUrl)}${path}`,
     toWire: (model: string) => (prefix === undefined ? model : exchange(model, prefix.ours, prefix.theirs)),
     fromWire: (model: string) => (prefix === undefined ? model : exchange(model, prefix.theirs, prefix.ours))
   }

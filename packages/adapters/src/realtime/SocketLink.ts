@@ -14,7 +14,8 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { WebSocket } from "ws"
-import { isRecord, parseJson, record, string } from "../protocols/Wire.ts"
+import { sentenceIn } from "../protocols/Fault.ts"
+import { parseJson } from "../protocols/Wire.ts"
 import type { MappedSession, VendorMapping } from "./VendorMapping.ts"
 import { dial, type DialFailure, frameBytes, type SocketSettings } from "./Dial.ts"
 import type { VendorSocket } from "./VendorSocket.ts"
@@ -75,7 +76,8 @@ const connect = Effect.fnUntraced(function* (
       const old = socket
       socket = fresh
       next = null
-      old.removeAllListeners("message").removeAllListeners("close").close(1000)
+      // The listeners for its close stay: one of them ends its pings.
+      old.removeAllListeners("message").close(1000)
       attach(fresh)
       if (isPaused) fresh.pause()
     })
@@ -198,9 +200,7 @@ const unreachable = new VendorUnavailable({
 /** Passes on the vendor's message, which explains what is wrong with the key, the limit or the model. */
 const unavailable = ({ body, status }: DialFailure): VendorUnavailable => {
   if (status === null) return unreachable
-  const answered = parseJson(body)
-  const error = isRecord(answered) ? record(answered["error"]) : {}
-  const reason = string(error["message"]) ?? "The provider refused the connection."
+  const reason = sentenceIn(parseJson(body)) || "The provider refused the connection."
   return new VendorUnavailable({
     code: status === 429 || status >= 500 ? "provider_unavailable" : "provider_error",
     reason: `${reason} (HTTP ${status})`

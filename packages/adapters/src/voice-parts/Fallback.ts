@@ -152,7 +152,8 @@ const connect = Effect.fnUntraced(function* (
     const last = messages.at(-1)
     const question = last?.role === "user" ? last.text : null
     const before = question === null ? messages : messages.slice(0, -1)
-    const prepared = prepareOther([...history, ...before], setup)
+    const preparedFor = setup
+    const prepared = prepareOther([...history, ...before], preparedFor)
     if (Result.isFailure(prepared)) return yield* new VendorUnavailable({ code: "provider_closed", reason })
     const second = prepared.success
     const resample = makeResampler(second.outputFormat.sampleRate, first.outputFormat.sampleRate)
@@ -161,6 +162,9 @@ const connect = Effect.fnUntraced(function* (
     const begin = (): void => {
       phase = "second"
       if (isPaused) link?.pause()
+      const { instructions, tools } = setup
+      const refusal = setup === preparedFor ? null : link?.send({ _tag: "Setup", instructions, tools })
+      if (refusal) tell({ _tag: "Failed", reason: refusal.reason })
       if (question !== null) {
         repeats++
         link?.send({ _tag: "Text", text: question })

@@ -11,6 +11,7 @@ import {
   type WebSearchPort
 } from "@colloquy/core/web-search"
 import * as Effect from "effect/Effect"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import { faultOfStatus } from "../protocols/Fault.ts"
 import { type Call, fetchJson, type TransportSettings } from "../protocols/Transport.ts"
@@ -47,7 +48,7 @@ const bounds = { maxAnswerBytes: 4 * 1024 * 1024, headTimeout: "20 seconds", bod
 
 export const engine = (settings: EngineSettings, dialect: EngineDialect): WebSearchPort => {
   const { id = dialect.id, priceUsd = null } = settings
-  const base = (settings.baseUrl ?? dialect.baseUrl).replace(/\/+$/u, "")
+  const base = (checkedUrl(settings.baseUrl) ?? dialect.baseUrl).replace(/\/+$/u, "")
   const fault = (error: ModelError) => {
     const own = error.status === undefined ? undefined : dialect.reasons?.[error.status]
     const status = error.status === undefined ? {} : { status: error.status }

@@ -69,11 +69,12 @@ const makeSender = ({ privateAddresses = false, resolve: find = byTheSystem }: N
 
   const send = ({ body, headers, url }: WebhookRequest): Effect.Effect<number, NotSent> =>
     Effect.callback<number, NotSent>((resume) => {
-      const ask = url.toLowerCase().startsWith("https:") ? overHttps : overHttp
+      const target = new URL(url)
+      const ask = target.protocol === "https:" ? overHttps : overHttp
       const bytes = Buffer.from(body)
       // Without an agent no connection is kept, and no proxy of the environment is used.
       const sent = ask(
-        url,
+        target,
         {
           method: "POST",
           agent: false,

@@ -1,16 +1,19 @@
 /** MCP servers that misbehave: each loses its own tools and nothing else. A second, well-behaved server is asked all the while. */
 import { HostedTools, Kernel, Principal, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
-import { createServer } from "node:http"
+import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { InMemory } from "../../src/in-memory/index.ts"
-import { messageCounter } from "../../src/mcp/Bounds.ts"
+import { boundedFetch, messageCounter } from "../../src/mcp/Bounds.ts"
+import { connect } from "../../src/mcp/Connection.ts"
 import { Mcp } from "../../src/mcp/index.ts"
 import { isUsableSchema } from "../../src/protocols/UsableSchema.ts"
 import { callTool, say, type ScriptStep, ScriptedModel } from "@colloquy/testing"
@@ -217,6 +220,55 @@ describe("a server beyond its bounds", () => {
       })
   )
 })
+
+const listening = (answer: RequestListener) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server = createServer(answer)
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      return server
+    }),
+    (server) => Effect.sync(() => server.close().closeAllConnections())
+  ).pipe(Effect.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`))
+
+it.live.each(["\n", "\r\n"])("a stream of small events is not too large, line by line with the line end %j", (end) =>
+  Effect.gen(function* () {
+    const lines = Array.from({ length: 50 }, () => ["event: message", `data: ${"x".repeat(50_000)}`, ""]).flat()
+    const url = yield* listening((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      const pieces = lines.flatMap((line) => [line, ...end.split("")]).filter((piece) => piece !== "")
+      const more = (): void => {
+        const piece = pieces.shift()
+        if (piece === undefined) response.end()
+        else response.write(piece, () => setImmediate(more))
+      }
+      more()
+    })
+    const problems: Array<string> = []
+    const response = yield* Effect.promise(() => boundedFetch((problem) => void problems.push(problem))(url))
+    const received = yield* Effect.promise(() => response.text())
+    assert.deepStrictEqual(problems, [])
+    assert.strictEqual(received, lines.map((line) => line + end).join(""))
+  }).pipe(Effect.scoped)
+)
+
+it.live("a program that never answers does not keep those who stop waiting for it, and is ended", () =>
+  Effect.gen(function* () {
+    const asked = yield* Deferred.make<void>()
+    const left = yield* Deferred.make<void>()
+    const url = yield* listening((_, response) => {
+      Deferred.doneUnsafe(asked, Effect.void)
+      response.once("close", () => Deferred.doneUnsafe(left, Effect.void))
+    })
+    // This program tells us by a request of its own that it runs.
+    const args = ["-e", `require("node:http").get("${url}").on("error", () => {})`]
+    const silent = { name: "silent", command: process.execPath, args }
+    const connecting = yield* Effect.forkChild(Effect.scoped(connect(silent, () => {})))
+    yield* Deferred.await(asked)
+    yield* Fiber.interrupt(connecting)
+    yield* Deferred.await(left)
+  }).pipe(Effect.scoped)
+)
 
 it("a schema is usable when vendors read it", () => {
   const usable = [

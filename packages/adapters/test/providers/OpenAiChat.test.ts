@@ -173,6 +173,17 @@ describe("usage", () => {
     ])
   })
 
+  it.each([
+    ["in those of the answer", 12, 10],
+    ["beside them, as xAI does, which the total shows", 18, 16]
+  ])("counts tokens of reasoning %s", (_, total_tokens, outputTokens) => {
+    const completion_tokens_details = { reasoning_tokens: 6 }
+    const usage = { prompt_tokens: 2, completion_tokens: 10, total_tokens, completion_tokens_details }
+    const { events } = read([{ ...delta({ content: "a" }, "stop"), usage }])
+    const [told] = events.flatMap((event) => (event._tag === "Usage" ? [event.usage] : []))
+    assert.deepInclude(told, { inputTokens: 2, outputTokens, reasoningTokens: 6 })
+  })
+
   it("is not told when it was not sent or makes no sense", () => {
     for (const usage of [null, {}, { prompt_tokens: "5" }]) {
       const { events } = read([{ ...delta({ content: "a" }, "stop"), usage }])

@@ -14,7 +14,8 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { gzipSync } from "node:zlib"
-import type { TransportSettings } from "../../src/protocols/Transport.ts"
+import { faultOfStatus } from "../../src/protocols/Fault.ts"
+import { fetchJson, type TransportSettings } from "../../src/protocols/Transport.ts"
 import * as OpenAiCompatible from "../../src/providers/OpenAiCompatible.ts"
 import * as FakeVendor from "./FakeVendor.ts"
 import { request } from "./Scenarios.ts"
@@ -162,6 +163,11 @@ const hostile: ReadonlyArray<Hostile> = [
     error: { reason: "invalid_request", status: 400, requestId: "req-1" }
   },
   {
+    name: "an error that is nested too deep",
+    reply: FakeVendor.json(`${"[".repeat(32_000)}${"]".repeat(32_000)}`, 400),
+    error: { reason: "invalid_request", status: 400 }
+  },
+  {
     name: "JSON that is nested too deep",
     reply: FakeVendor.sse([
       `data: {"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":${"[".repeat(200_000)}${"]".repeat(200_000)}}}]}}]}\n\n`
@@ -224,6 +230,22 @@ describe.each(ways)("a hostile provider, by $way", ({ by }) => {
       const fake = yield* Effect.scoped(FakeVendor.make)
       const { error } = yield* ask(fake, by)
       assert.strictEqual(error?.reason, "connection")
+    })
+  )
+
+  it.live("an address that is none", () =>
+    Effect.gen(function* () {
+      const call = {
+        provider: "local",
+        model: "",
+        url: "http://localhost:99999/v1",
+        headers: {},
+        secrets: {},
+        body: null
+      }
+      const error = yield* Effect.flip(fetchJson(call, { requestIdHeader: "x", fault: faultOfStatus }, by))
+      assert.deepInclude(errorFacts(error), { reason: "connection" })
+      assert.match(error.forOperator ?? "", /^The address is not valid: /u)
     })
   )
 

@@ -1,6 +1,7 @@
 // Vendors over real sockets, against servers that speak their wire: dialling and its refusals, binary JSON, closes, a second connection.
 import type { PreparedSession, VendorEvent, VendorLink } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,6 +9,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import { GeminiLive, OpenAiRealtime } from "../../src/realtime/index.ts"
+import { until } from "../../../../test/until.ts"
 import { type FakeVendor, startVendor } from "./FakeVendor.ts"
 import { setup } from "./Mapped.ts"
 
@@ -150,6 +152,8 @@ describe("a vendor over a socket", () => {
       const server = yield* vendor
       const refusals = [
         [401, '{"error":{"message":"Incorrect API key"}}', "provider_error", "Incorrect API key (HTTP 401)"],
+        [400, '{"code":"invalid-argument","error":"No such voice"}', "provider_error", "No such voice (HTTP 400)"],
+        [403, '[{"error":{"message":"Not here"}}]', "provider_error", "Not here (HTTP 403)"],
         [429, '{"error":{"message":"Slow down"}}', "provider_unavailable", "Slow down (HTTP 429)"],
         [502, "<html>", "provider_unavailable", "The provider refused the connection. (HTTP 502)"]
       ] as const
@@ -245,6 +249,46 @@ describe("a vendor over a socket", () => {
         1
       )
       assert.isFalse(session.events.some(({ _tag }) => _tag === "Closed"))
+    })
+  )
+
+  live(
+    "that was left for another connection leaves nothing that goes on",
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const sleeping = new Set<symbol>()
+      const counting: Clock.Clock = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+        currentTimeMillis: clock.currentTimeMillis,
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+        currentTimeNanos: clock.currentTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        // No time passes, so a sleep ends only with what began it.
+        sleep: () => {
+          const each = Symbol("sleep")
+          return Effect.acquireUseRelease(
+            Effect.sync(() => sleeping.add(each)),
+            () => Effect.never,
+            () => Effect.sync(() => sleeping.delete(each))
+          )
+        }
+      }
+      const server = yield* vendor
+      yield* Effect.gen(function* () {
+        const session = yield* connect(gemini(server))
+        const first = yield* Effect.promise(server.connection)
+        first.say({ setupComplete: {} })
+        first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } })
+        first.say({ goAway: { timeLeft: "10s" } })
+        const second = yield* Effect.promise(server.connection)
+        second.say({ setupComplete: {} })
+        yield* Effect.promise(() => first.closed)
+        second.say({ serverContent: { modelTurn: { parts: [{ text: "Hello" }] } } })
+        yield* session.heard("ResponseStarted")
+        assert.isAbove(sleeping.size, 0)
+      }).pipe(Effect.scoped, Effect.provideService(Clock.Clock, counting))
+      yield* Effect.promise(() => until(() => sleeping.size === 0))
     })
   )
 

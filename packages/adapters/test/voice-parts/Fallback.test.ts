@@ -1,12 +1,15 @@
 /** A native model that dies in the middle of a session, and parts that go on. */
 import type { ChatRequest } from "@colloquy/core/adapters"
-import type { RealtimeModel } from "@colloquy/core/realtime"
+import type { PreparedSession, RealtimeModel, VendorCommand, VendorListener } from "@colloquy/core/realtime"
 import { ScriptedRealtime, TestRealtime } from "@colloquy/testing"
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import { TestClock } from "effect/testing"
 import { VoiceParts, withFallback } from "../../src/voice-parts/index.ts"
 import { voiceParts, writes } from "./Parts.ts"
+import { sound } from "../../src/voice-parts/Parts.ts"
+import { setup } from "../realtime/Mapped.ts"
 import { stored, voiceStory } from "./Service.ts"
 
 const { close, hear, read, refuse, say } = ScriptedRealtime
@@ -112,3 +115,45 @@ describe("a fallback", () => {
     })
   )
 })
+
+it.effect("a change while the other model is being opened reaches it, before the question", () =>
+  Effect.gen(function* () {
+    const listeners: Array<VendorListener> = []
+    const sent: Array<VendorCommand> = []
+    const model = (id: string): RealtimeModel => ({
+      id,
+      models: [],
+      prepare: () =>
+        Result.succeed<PreparedSession>({
+          inputFormat: sound,
+          outputFormat: sound,
+          canCancel: true,
+          instructions: "Be kind.",
+          connect: (listener) =>
+            Effect.sync(() => {
+              listeners.push(listener)
+              return {
+                send: (command) => {
+                  sent.push(command)
+                  return null
+                },
+                sendAudio: () => {},
+                buffered: () => 0,
+                pause: () => {},
+                resume: () => {},
+                finish: () => {}
+              }
+            })
+        })
+    })
+    const both = withFallback(model("native"), { to: model("other"), model: "house" })
+    const link = yield* Result.getOrThrow(both.prepare(setup())).connect({ event: () => {}, audio: () => {} })
+    listeners[0]?.event({ _tag: "Ready" })
+    listeners[0]?.event({ _tag: "Typed", itemId: "i1", text: "Who is there?" })
+    listeners[0]?.event({ _tag: "Closed", reason: "Gone." })
+    const change: VendorCommand = { _tag: "Setup", instructions: "Be brief.", tools: [] }
+    link.send(change)
+    listeners[1]?.event({ _tag: "Ready" })
+    assert.deepStrictEqual(sent, [change, { _tag: "Text", text: "Who is there?" }])
+  }).pipe(Effect.scoped)
+)

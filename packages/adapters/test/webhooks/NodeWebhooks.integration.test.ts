@@ -131,6 +131,24 @@ it.live("one request reaches the checked address; redirects are not followed, an
   )
 )
 
+it.live("an address that was pasted with spaces before it is the address", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { port } = yield* receiving((_, response) => response.writeHead(204).end())
+      yield* withSender({ privateAddresses: true }, (sender) =>
+        Effect.gen(function* () {
+          const url = ` \nhttp://127.0.0.1:${port}/`
+          assert.isNull(sender.problem(url))
+          assert.strictEqual(yield* sender.send({ ...post, url }), 204)
+          assert.isNull(sender.problem(" https://127.0.0.1:1/"))
+          const refused = yield* Effect.flip(sender.send({ ...post, url: " https://127.0.0.1:1/" }))
+          assert.isFalse(refused.isFinal)
+        })
+      )
+    })
+  )
+)
+
 it.effect("a secret is opened at its place only, and under the host's key only", () =>
   Effect.gen(function* () {
     const text = Redacted.make("whsec_abc")

@@ -87,8 +87,8 @@ export interface ClientConnection {
   addEventListener(type: "close", listener: (event: { readonly code: number; readonly reason: string }) => void): void
 }
 
-/** The ready state of an open connection. */
-const isOpen = 1
+/** The ready states of a connection that is being opened, and of an open one. */
+const [isConnecting, isOpen] = [0, 1]
 
 /** The address, the proof and the first frame of a session. */
 export interface RealtimeClientOptions {
@@ -163,9 +163,10 @@ export class RealtimeClient {
     this.send({ type: "provider.event", event })
   }
 
-  /** Ends the session, and waits until all events have arrived and the connection is closed. */
+  /** Ends the session, and waits until all events have arrived and the connection is closed. While it is being opened, it does not begin. */
   async stop(): Promise<void> {
-    this.send({ type: "stop" })
+    if (this.socket.readyState === isConnecting) this.socket.close()
+    else this.send({ type: "stop" })
     await this.ended
   }
 
