@@ -65,8 +65,8 @@ export class TurnBudget {
   private finished: Amount = nothing
   /** The US dollars that tools and parts were permitted to spend, by the purpose of the charge. */
   private readonly permitted = new Map<string, number>()
-  /** What of that is among the charges of the finished steps. */
-  private charged: ReadonlyMap<string, number> = new Map()
+  /** The US dollars of the charges before this model call, by their purpose. */
+  private readonly charged = new Map<string, number>()
   private promptTokens = 0
   private answerTokens = 0
   private uncounted = ""
@@ -103,13 +103,13 @@ export class TurnBudget {
       const own = this.amount(ownUsage)
       const all = this.amount(usage)
       this.children = { tokens: all.tokens - own.tokens, usd: Math.max(all.usd - own.usd, 0) }
-      const charged = new Map<string, number>()
-      for (const { purpose, usage: used } of charges) {
-        const usd = countedCost(used, assumedFor(purpose, this.quota.assumedPrices))
-        charged.set(purpose, (charged.get(purpose) ?? 0) + usd)
+      this.finished = { tokens: own.tokens, usd: 0 }
+      this.charged.clear()
+      for (const charge of charges) {
+        const usd = countedCost(charge.usage, assumedFor(charge.purpose, this.quota.assumedPrices))
+        addTo(this.charged, charge.purpose, usd)
+        this.finished = added(this.finished, { tokens: 0, usd })
       }
-      this.charged = charged
-      this.finished = { tokens: own.tokens, usd: [...charged.values()].reduce((sum, usd) => sum + usd, 0) }
       this.promptTokens = promptTokens
       this.answerTokens = 0
       this.uncounted = ""
@@ -128,9 +128,8 @@ export class TurnBudget {
         return fail({ limit: "usdPerRun", left: Math.max(usdPerRun - ofRun, 0), waitMillis: null })
       }
       const needed = { tokens: 1, usd }
-      const permit = (more: number) => this.permitted.set(purpose, (this.permitted.get(purpose) ?? 0) + more)
       // Before the store answers: another tool may ask at the same time.
-      permit(usd)
+      addTo(this.permitted, purpose, usd)
       return this.store.reserve(this.lease, this.request(needed, needed, now)).pipe(
         Effect.catchTag("StoreUnavailable", () => Effect.succeed(Option.none())),
         Effect.provideService(Principal, { ownerId: this.lease.ownerId }),
@@ -138,7 +137,7 @@ export class TurnBudget {
           if (Option.isNone(answer)) return Effect.void
           const granted = answer.value
           if ("_tag" in granted) {
-            permit(-usd)
+            addTo(this.permitted, purpose, -usd)
             return fail(granted.refusal)
           }
           this.reserved = added(this.reserved, granted)
@@ -278,6 +277,8 @@ export class TurnBudget {
 }
 
 const nothing: Amount = { tokens: 0, usd: 0 }
+
+const addTo = (sums: Map<string, number>, name: string, more: number) => sums.set(name, (sums.get(name) ?? 0) + more)
 
 const added = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd })
 
