@@ -1,6 +1,6 @@
 /**
  * Finds the principal for whom a request acts: first with the host's own function, if there is one, then with the API key. A valid key is
- * not looked up again for a few seconds, so a revoked key works at most that long. If the host reports client addresses, wrong keys are
+ * not looked up again for a few seconds, so a key that is revoked or expires works at most that long. If the host reports client addresses, wrong keys are
  * counted by address: an address above the rate is refused without a look-up, which makes guessing slow and costs the store nothing. `http`
  * and `ws` call this for each request.
  */
@@ -32,7 +32,7 @@ export interface AuthenticationSettings {
   readonly clientAddress: ClientAddress<never> | null
   /** How many keys of one address may be wrong. After that its requests are refused for a while, without a look-up of their keys. */
   readonly failedKeys: Rate
-  /** How long a valid key is not looked up again. A revoked key still works for this time. Zero: the key is looked up for every request. */
+  /** How long a valid key is not looked up again. One that is revoked or expires still works for this time. Zero: each request looks it up. */
   readonly keyCacheTime: Duration.Input
   readonly keyCacheSize: number
 }

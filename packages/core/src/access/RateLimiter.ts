@@ -31,24 +31,31 @@ export class RateLimiter extends Context.Service<
 /** Above this number of keys, those at rest are removed. */
 const tidyAt = 10_000
 
-/**
- * Keeps one number per key: the time at which all its places are free again. A key whose time has passed is at rest, and removing it
- * changes nothing.
- */
+/** The places of a key that were taken since all of them were free, and when all are free again. */
+interface Taken {
+  readonly since: number
+  readonly places: number
+  readonly freeAt: number
+}
+
+/** A key whose places are all free is at rest, and removing it changes nothing. Places are counted, because sums of fractions are not exact. */
 const makeInProcess = (): typeof RateLimiter.Service => {
-  const freeAt = new Map<string, number>()
+  const keys = new Map<string, Taken>()
   const tidy = (now: number) => {
-    for (const [key, at] of freeAt) if (at <= now) freeAt.delete(key)
+    for (const [key, { freeAt }] of keys) if (freeAt <= now) keys.delete(key)
   }
   return {
     take: (key, { limit, window }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const span = Duration.toMillis(window)
-        const next = Math.max(freeAt.get(key) ?? now, now) + span / limit
-        const wait = next - span - now
+        const known = keys.get(key)
+        const { places: before, since } = known === undefined || known.freeAt <= now ? { places: 0, since: now } : known
+        const places = before + 1
+        const used = (places * span) / limit
+        const wait = used - span - (now - since)
         if (wait > 0) return Math.ceil(wait)
-        if (freeAt.size >= tidyAt) tidy(now)
-        freeAt.set(key, next)
+        if (keys.size >= tidyAt) tidy(now)
+        keys.set(key, { since, places, freeAt: since + used })
         return null
       })
   }

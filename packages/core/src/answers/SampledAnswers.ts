@@ -25,12 +25,16 @@ const answerSampled = Effect.fnUntraced(function* (
     prompt: labelPrompt(request.state, question, labels, demandLabel(labels)),
     jsonOutput: false
   }
-  const samples = yield* Effect.forEach(
-    Array.from({ length: Math.max(1, settings.samples) }),
-    () => complete(chat, request, asked, settings),
-    { concurrency: settings.concurrency }
+  let usage = noUsage
+  const sample = Effect.tap(complete(chat, request, asked, settings), (each) =>
+    Effect.sync(() => {
+      usage = addUsage(usage, each.usage)
+    })
   )
-  const usage = samples.map((each) => each.usage).reduce(addUsage, noUsage)
+  const samples = yield* Effect.mapError(
+    Effect.replicateEffect(sample, Math.max(1, settings.samples), { concurrency: settings.concurrency }),
+    (error) => withSpent(error, usage)
+  )
   const said = samples.map(({ text }) => labelIn(text, labels))
   const counts = labels.map((label) => said.filter((each) => each === label).length)
   if (counts.every((count) => count === 0)) return yield* unreadable(request, usage)

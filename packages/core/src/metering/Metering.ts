@@ -65,7 +65,8 @@ export interface MeteringPort {
    */
   readonly ensureCredit: (need: CreditNeed) => Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
   /**
-   * Called after every settled leg that reached a model, whatever its end. It may be repeated after a crash: count each (run, leg) once.
+   * Called after every settled leg that reached a model or has other charges, whatever its end. It may be repeated after a crash: count each
+   * (run, leg) once.
    */
   readonly record: (report: UsageReport) => Effect.Effect<void, StoreUnavailable, Principal>
   /** Called after something was spent outside of a turn: learning, indexing. Absent: the host counts turns only. */

@@ -68,15 +68,12 @@ export const complete = (
         }
       }
     }
-    return Effect.flatMap(converse(chat, asked, completionPolicy(settings), listener), () =>
-      heard.isFiltered
-        ? Effect.fail(new ModelError({ reason: "refused", provider, model }))
-        : Effect.succeed({
-            text: heard.text,
-            model: heard.model,
-            usage: heard.usage ?? estimate(system + prompt, heard.text)
-          })
-    )
+    return Effect.flatMap(converse(chat, asked, completionPolicy(settings), listener), () => {
+      const usage = heard.usage ?? estimate(system + prompt, heard.text)
+      return heard.isFiltered
+        ? Effect.fail(new ModelError({ reason: "refused", provider, model, usage }))
+        : Effect.succeed({ text: heard.text, model: heard.model, usage })
+    })
   })
 
 const completionPolicy = ({ retries, longestRetryPause, timeout }: CompletionPolicy) => ({

@@ -4,7 +4,6 @@
  * permanently.
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -19,6 +18,7 @@ import type { EmbeddingReply, EmbeddingDriver, EmbeddingRequest } from "./Embedd
 import { ModelError } from "./ModelError.ts"
 import { metricAttributes, measured, type ModelOperation, recordTokens } from "./ModelMetrics.ts"
 import { Providers } from "./Provider.ts"
+import { pauseBeforeRetry } from "./RetryPause.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
 
@@ -148,6 +148,8 @@ const embedOnce = (
   )
 }
 
+const retryPolicy = { retries: 3, longestRetryPause: "60 seconds" } as const
+
 const embedBatch = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest,
@@ -161,12 +163,11 @@ const embedBatch = (
     // The pause before a retry takes no slot.
     turn,
     Effect.catch((error) =>
-      error.isRetryable && failures < 3
-        ? Effect.andThen(
-            Effect.sleep(Duration.millis(error.retryAfterMillis ?? 500 * 2 ** failures)),
-            embedBatch(driver, request, turn, failures + 1)
-          )
-        : Effect.fail(error)
+      Effect.flatMap(pauseBeforeRetry(error, retryPolicy, failures), (pause) =>
+        pause === null
+          ? Effect.fail(error)
+          : Effect.andThen(Effect.sleep(pause), embedBatch(driver, request, turn, failures + 1))
+      )
     ),
     Effect.tap((answer) => check(request, answer))
   )

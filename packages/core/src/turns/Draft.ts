@@ -5,9 +5,10 @@
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
+import { type Account, chargeOutside } from "../metering/ChargeOutside.ts"
 import { type EndCharge, unknownCharge } from "../metering/PaidCall.ts"
-import type { UsageLedger } from "../metering/UsageLedger.ts"
 import { chargeWithinBounds } from "../models/ReportedFigures.ts"
 import { type AssistantId, ChargeId, idsOfFiber, MessageId, type NewIds, RunId } from "../primitives/Ids.ts"
 import { noUsage } from "../primitives/Usage.ts"
@@ -26,21 +27,23 @@ export interface Draft {
   readonly listening: (part: string) => Listening
   /** Calls that parts have begun while they listen: entries of the ledger, until the turn is stored or refused with their charges. */
   readonly begun: Array<ChargeId>
+  /** True: the message is stored and waits for its thread. Its charges are then stored with its run, or when it is withdrawn. */
+  isQueued: boolean
+  /** Charges what listening has cost, when nothing of the message is kept. */
+  readonly chargeUnkept: Effect.Effect<void, never, Principal>
   /** Completed by the first event that a listening part tells. */
   readonly firstEvent: Deferred.Deferred<void>
 }
 
-type Ledger = Pick<typeof UsageLedger.Service, "begin">
-
-export const newDraft = (ledger: Ledger, assistantId: AssistantId, runId?: RunId): Effect.Effect<Draft> =>
+export const newDraft = (account: Account, assistantId: AssistantId, runId?: RunId): Effect.Effect<Draft> =>
   Effect.withFiberSucceed((fiber) =>
-    makeDraft(fiber.getRef(Clock.Clock), idsOfFiber(fiber), ledger, assistantId, runId)
+    makeDraft(fiber.getRef(Clock.Clock), idsOfFiber(fiber), account, assistantId, runId)
   )
 
 const makeDraft = (
   clock: Clock.Clock,
   allocate: NewIds,
-  ledger: Ledger,
+  account: Account,
   assistantId: AssistantId,
   runId = allocate(RunId)
 ): Draft => {
@@ -55,6 +58,14 @@ const makeDraft = (
     answerId: allocate(MessageId),
     log,
     begun,
+    isQueued: false,
+    chargeUnkept: Effect.suspend(() =>
+      chargeOutside(
+        account,
+        { runId: null, assistantId },
+        log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
+      )
+    ).pipe(Effect.catchCause((cause) => Effect.logError("The cost of a refused message was not recorded", cause))),
     firstEvent,
     listening: (part): Listening => ({
       tell: ({ data, isLive = false, type }) => {
@@ -70,7 +81,7 @@ const makeDraft = (
           const id = allocate(ChargeId)
           begun.push(id)
           const end: EndCharge = (charges) => Effect.sync(() => charges.forEach(spend))
-          return Effect.as(ledger.begin(id, [unknownCharge(payee)], assistantId), end)
+          return Effect.as(account.ledger.begin(id, [unknownCharge(payee)], assistantId), end)
         })
     })
   }

@@ -6,7 +6,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -37,13 +36,6 @@ export class Drafts extends Context.Service<
       const parts = yield* TurnParts
       const earlyStream = yield* EarlyStream
 
-      const chargeUnstored = ({ log }: Draft, { assistant }: Place) =>
-        chargeOutside(
-          { ledger, metering },
-          { runId: null, assistantId: assistant.id },
-          log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
-        ).pipe(Effect.catchCause((cause) => Effect.logError("The cost of a refused message was not recorded", cause)))
-
       /** The charges of these calls are stored with the run, or were written for the refused message. */
       const endBegun = ({ begun }: Draft, { assistant }: Place) =>
         Effect.suspend(() => Effect.forEach(begun, (id) => ledger.add(id, [], assistant.id), { discard: true })).pipe(
@@ -54,10 +46,10 @@ export class Drafts extends Context.Service<
 
       return Drafts.of({
         use: (request, place, rest) =>
-          Effect.flatMap(newDraft(ledger, place.assistant.id, request.child?.runId), (draft) => {
+          Effect.flatMap(newDraft({ ledger, metering }, place.assistant.id, request.child?.runId), (draft) => {
             if (!isHeard(parts.all(), request)) return rest(draft)
             const heard = rest(draft).pipe(
-              Effect.onError(() => chargeUnstored(draft, place)),
+              Effect.onError(() => (draft.isQueued ? Effect.void : draft.chargeUnkept)),
               Effect.ensuring(endBegun(draft, place))
             )
             return request.stream === true ? earlyStream.begin(place, draft, heard) : heard

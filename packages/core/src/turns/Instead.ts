@@ -6,6 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -41,12 +42,16 @@ export interface RequestAtPlace {
   readonly stored: StoredTexts | null
 }
 
+interface Begun {
+  readonly threadId: ThreadId
+}
+
 export type InsteadError = BranchError | MessageNotSendable
 
 export class Instead extends Context.Service<
   Instead,
   {
-    readonly use: <A, E>(
+    readonly use: <A extends Begun, E>(
       request: TurnRequest & { readonly instead: Wish },
       rest: (resent: Resent) => Effect.Effect<A, E, Principal>
     ) => Effect.Effect<A, E | InsteadError, Principal>
@@ -119,13 +124,19 @@ export class Instead extends Context.Service<
           // The fork of before was removed with a refused turn.
           once: before === undefined ? keptAnswer(once, id) : null
         })
-        if (outcome._tag === "Answered") return yield* fork(source, messageId, from, once)
+        if (outcome._tag === "Answered" && outcome.answer !== null) return yield* fork(source, messageId, from, once)
         yield* acceptOutcome(source.id, outcome)
         return { id, isNew: true }
       })
 
+      /** A request with the same key may have begun its turn on this fork. */
+      const removeUnused = (id: ThreadId) =>
+        Effect.flatMap(runs.list(id, { limit: 1 }), (begun) =>
+          begun.runs.length === 0 ? threads.remove(id) : Effect.void
+        )
+
       return Instead.of({
-        use: Effect.fnUntraced(function* <A, E>(
+        use: Effect.fnUntraced(function* <A extends Begun, E>(
           { instead, ...request }: TurnRequest & { readonly instead: Wish },
           rest: (resent: Resent) => Effect.Effect<A, E, Principal>
         ): Effect.fn.Return<A, E | InsteadError, Principal> {
@@ -142,8 +153,10 @@ export class Instead extends Context.Service<
             return yield* rest({ threadId, takesBack, requestAt: requestAt(threadId) })
           }
           const { id, isNew } = yield* fork(thread, instead.messageId, cut, forkKey(request.idempotency))
-          return yield* Effect.onError(rest({ threadId: id, takesBack: null, requestAt: requestAt(id) }), () =>
-            isNew ? Effect.ignore(threads.remove(id)) : Effect.void
+          const turn = rest({ threadId: id, takesBack: null, requestAt: requestAt(id) })
+          if (!isNew) return yield* turn
+          return yield* Effect.onExit(turn, (exit) =>
+            Exit.isSuccess(exit) && exit.value.threadId === id ? Effect.void : Effect.ignore(removeUnused(id))
           )
         })
       })

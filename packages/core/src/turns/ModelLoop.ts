@@ -280,7 +280,7 @@ export class ModelLoop extends Context.Service<
 
 type BegunStep = Pick<StepStarted, "promptTokens" | "isLast">
 
-const nothingUsed = { ownUsage: noUsage, usage: noUsage }
+const nothingUsed = { charges: [], ownUsage: noUsage, usage: noUsage }
 
 /** Tells the time by the clock of the fiber. */
 const millisNow = Effect.withFiberSucceed((fiber) => {

@@ -43,7 +43,11 @@ const queueSeconds = Metric.histogram("colloquy.turn.queue_time", {
 export class QueueTurn extends Context.Service<
   QueueTurn,
   {
-    readonly queue: (leg: NewLeg) => Effect.Effect<TurnBegun, never, Principal>
+    /** `withdrawn` runs when the message has waited too long. */
+    readonly queue: (
+      leg: NewLeg,
+      withdrawn: Effect.Effect<void, never, Principal>
+    ) => Effect.Effect<TurnBegun, never, Principal>
     /**
      * Lets a queued run whose process died wait in this one, under a lease that was taken over. When its turn has come, its log can be read:
      * `makeLeg` makes the leg of it. `room` is the room for the history.
@@ -81,11 +85,14 @@ export class QueueTurn extends Context.Service<
       const leaseTime = Duration.fromInputUnsafe(settings.lease)
       const queueTime = Duration.toMillis(settings.queueTimeout)
 
-      const queue = Effect.fnUntraced(function* (leg: NewLeg): Effect.fn.Return<TurnBegun, never, Principal> {
+      const queue = Effect.fnUntraced(function* (
+        leg: NewLeg,
+        withdrawn: Effect.Effect<void, never, Principal>
+      ): Effect.fn.Return<TurnBegun, never, Principal> {
         const { lease, log, room } = leg
         const begun = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
         const waiting = log.events.length
-        const history = awaitTurn(lease, store.activate(lease, leaseTime, room.forPrompt)).pipe(
+        const history = awaitTurn(lease, store.activate(lease, leaseTime, room.forPrompt), withdrawn).pipe(
           Effect.flatMap((outcome) => (outcome._tag === "Started" ? Effect.succeed(outcome.history) : new LeaseLost())),
           Effect.tap(() => {
             pushFirst(leg)
@@ -162,7 +169,11 @@ export class QueueTurn extends Context.Service<
             }
             return Effect.gen(function* () {
               const error = Option.getOrElse(Cause.findErrorOption(exit.cause), () => busy)
-              if (error._tag === "ThreadBusy") yield* nullIfUnavailable(store.withdraw(lease))
+              if (error._tag === "ThreadBusy") {
+                // It was saved after all, in the moment in which it was stopped: followers read that from the store.
+                if ((yield* nullIfUnavailable(withdraw(lease))) === false) return log.close("lost")
+                yield* draft.chargeUnkept
+              }
               if (run.stopped === "cancelled") return endCancelled(log, nobody)
               yield* Deferred.fail(saved, error._tag === "LeaseLost" ? busy : error)
               if (error._tag === "ThreadBusy") endRefused(log, nobody, waitedTooLong(error))
@@ -183,7 +194,8 @@ export class QueueTurn extends Context.Service<
       /** Waits until no other run blocks a queued run. */
       const awaitTurn = Effect.fnUntraced(function* (
         lease: Lease,
-        activate: Effect.Effect<ActivateOutcome, StoreUnavailable, Principal>
+        activate: Effect.Effect<ActivateOutcome, StoreUnavailable, Principal>,
+        withdrawn: Effect.Effect<void, never, Principal> = Effect.void
       ): Effect.fn.Return<
         Exclude<ActivateOutcome, { readonly _tag: "Waiting" | "Lost" }>,
         ThreadBusy | LeaseLost | StoreUnavailable,
@@ -207,7 +219,9 @@ export class QueueTurn extends Context.Service<
             if (outcome.expired && (yield* nullIfUnavailable(recovery.endExpired(outcome.runId))) === true) continue
           }
           if (now >= deadline) {
-            const isWithdrawn = yield* Effect.uninterruptible(withdraw(lease))
+            const isWithdrawn = yield* Effect.uninterruptible(
+              Effect.tap(withdraw(lease), (isGone) => (isGone ? withdrawn : Effect.void))
+            )
             if (isWithdrawn) return yield* new ThreadBusy({ threadId: lease.threadId, runId: blockingRunId })
             // The run began meanwhile or was taken over; the next activation shows which.
             continue

@@ -13,6 +13,7 @@ import { Principal } from "../access/Principal.ts"
 import {
   type Amount,
   answerAmount,
+  assumedFor,
   type BudgetRequest,
   budgetRequest,
   countedCost,
@@ -40,7 +41,7 @@ export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("Budget
   }
 }
 
-type Used = Pick<RecordedLeg, "ownUsage" | "usage">
+type Used = Pick<RecordedLeg, "charges" | "ownUsage" | "usage">
 
 /** Text is counted when so many characters have come, because counting each delta would cost more. */
 const countedAtOnce = 256
@@ -60,10 +61,12 @@ export class TurnBudget {
   private children: Amount = nothing
   /** The use of each run among them that has not ended. */
   private readonly running = new Map<RunId, () => Amount>()
-  /** The usage of the finished steps of this leg. */
+  /** The usage of the finished steps of this leg, with what its tools and parts were charged. */
   private finished: Amount = nothing
-  /** The US dollars that tools and parts were permitted to spend. */
-  private spent = 0
+  /** The US dollars that tools and parts were permitted to spend, by the purpose of the charge. */
+  private readonly permitted = new Map<string, number>()
+  /** The US dollars of the charges before this model call, by their purpose. */
+  private readonly charged = new Map<string, number>()
   private promptTokens = 0
   private answerTokens = 0
   private uncounted = ""
@@ -95,11 +98,18 @@ export class TurnBudget {
   }
 
   /** Called before a model call, with the usage of all earlier steps of the leg. */
-  begin(promptTokens: number, { ownUsage, usage }: Used): Effect.Effect<void, BudgetExceeded> {
+  begin(promptTokens: number, { charges, ownUsage, usage }: Used): Effect.Effect<void, BudgetExceeded> {
     return Effect.suspend(() => {
-      this.finished = this.amount(ownUsage)
+      const own = this.amount(ownUsage)
       const all = this.amount(usage)
-      this.children = { tokens: all.tokens - this.finished.tokens, usd: Math.max(all.usd - this.finished.usd, 0) }
+      this.children = { tokens: all.tokens - own.tokens, usd: Math.max(all.usd - own.usd, 0) }
+      this.finished = { tokens: own.tokens, usd: 0 }
+      this.charged.clear()
+      for (const charge of charges) {
+        const usd = countedCost(charge.usage, assumedFor(charge.purpose, this.quota.assumedPrices))
+        addTo(this.charged, charge.purpose, usd)
+        this.finished = added(this.finished, { tokens: 0, usd })
+      }
       this.promptTokens = promptTokens
       this.answerTokens = 0
       this.uncounted = ""
@@ -108,22 +118,29 @@ export class TurnBudget {
   }
 
   /** Before a tool or a part spends: its price, if it is known, is reserved until the run ends. */
-  spend({ amountUsd }: CreditNeed): Effect.Effect<void, InsufficientCredit> {
+  spend({ amountUsd, purpose }: CreditNeed): Effect.Effect<void, InsufficientCredit> {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const usd = amountUsd ?? 0
       const { usdPerRun } = this.quota
-      const ofRun = this.ofRun().usd + this.spent
+      const ofRun = this.ofRun().usd + this.permittedOnly()
       const fail = (refusal: Refusal) => Effect.fail(outOfBudget(overLimit(refusal, this.quota, now)))
       if (usdPerRun !== null && (ofRun >= usdPerRun || ofRun + usd > usdPerRun)) {
         return fail({ limit: "usdPerRun", left: Math.max(usdPerRun - ofRun, 0), waitMillis: null })
       }
       const needed = { tokens: 1, usd }
+      // Before the store answers: another tool may ask at the same time.
+      addTo(this.permitted, purpose, usd)
       return this.store.reserve(this.lease, this.request(needed, needed, now)).pipe(
         Effect.catchTag("StoreUnavailable", () => Effect.succeed(Option.none())),
         Effect.provideService(Principal, { ownerId: this.lease.ownerId }),
         Effect.flatMap((answer) => {
-          if (Option.isSome(answer) && "_tag" in answer.value) return fail(answer.value.refusal)
-          this.spent += usd
+          if (Option.isNone(answer)) return Effect.void
+          const granted = answer.value
+          if ("_tag" in granted) {
+            addTo(this.permitted, purpose, -usd)
+            return fail(granted.refusal)
+          }
+          this.reserved = added(this.reserved, granted)
           return Effect.void
         })
       )
@@ -153,7 +170,7 @@ export class TurnBudget {
 
   /** What runs above, beside and below it leave to this one: with what its tools may spend at the moment. */
   private held(besides?: RunId): Amount {
-    return added(this.own(besides), { tokens: 0, usd: this.spent })
+    return added(this.own(besides), { tokens: 0, usd: this.permittedOnly() })
   }
 
   /** What counts for the limits of the run: with the runs above it and beside it. */
@@ -187,6 +204,13 @@ export class TurnBudget {
     return { tokens: totalTokens(usage), usd: countedCost(usage, this.quota.assumedPrices) }
   }
 
+  /** The US dollars that tools and parts were permitted to spend, and that were not charged before this model call. */
+  private permittedOnly(): number {
+    let sum = 0
+    for (const [purpose, usd] of this.permitted) sum += Math.max(usd - (this.charged.get(purpose) ?? 0), 0)
+    return sum
+  }
+
   private used(): Amount {
     const { tokens, usd } = answerAmount(this.answerTokens, this.prices)
     return { tokens: this.finished.tokens + this.promptTokens + tokens, usd: this.finished.usd + usd }
@@ -199,7 +223,8 @@ export class TurnBudget {
       this.quota
     const ofDay = {
       tokens: (tokensPerDay ?? tokensPerDayOfAssistant) === null ? 0 : Math.max(tokens - this.reserved.tokens, 0),
-      usd: (usdPerDay ?? usdPerDayOfAssistant) === null ? 0 : Math.max(usd - this.reserved.usd, 0)
+      usd:
+        (usdPerDay ?? usdPerDayOfAssistant) === null ? 0 : Math.max(usd + this.permittedOnly() - this.reserved.usd, 0)
     }
     const ofRun = this.ofRun()
     const isOver =
@@ -224,10 +249,7 @@ export class TurnBudget {
             const unsettled = limit.startsWith("usd") ? missing.usd : missing.tokens
             return this.stop(overLimit({ limit, left: Math.max(left - unsettled, 0), waitMillis }, this.quota, now))
           }
-          this.reserved = {
-            tokens: this.reserved.tokens + granted.tokens,
-            usd: this.reserved.usd + granted.usd
-          }
+          this.reserved = added(this.reserved, granted)
           return Effect.succeed(true)
         }),
         Effect.provideService(Principal, { ownerId: this.lease.ownerId }),
@@ -255,6 +277,8 @@ export class TurnBudget {
 }
 
 const nothing: Amount = { tokens: 0, usd: 0 }
+
+const addTo = (sums: Map<string, number>, name: string, more: number) => sums.set(name, (sums.get(name) ?? 0) + more)
 
 const added = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd })
 

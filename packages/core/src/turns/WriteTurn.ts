@@ -155,9 +155,10 @@ export class WriteTurn extends Context.Service<
             return started
           case "Queued": {
             const { lease, reserved } = outcome
+            turn.draft.isQueued = true
             const begun = begin.saves
               ? yield* queueSave({ lease, draft: turn.draft, saved: first }, begin.followUps)
-              : yield* queue(firstLeg(turn, first, lease, makeBudget(turn, lease, reserved)))
+              : yield* queue(firstLeg(turn, first, lease, makeBudget(turn, lease, reserved)), turn.draft.chargeUnkept)
             if (awaitsBeginning(request)) yield* restore(begun)
             return started
           }

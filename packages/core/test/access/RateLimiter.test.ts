@@ -27,6 +27,21 @@ describe("in process", () => {
       })
     )
 
+    it.effect("lets the whole limit through also where its parts of the window are no whole milliseconds", () =>
+      Effect.gen(function* () {
+        const limiter = yield* RateLimiter
+        // Sums are less exact on a day of today than at the beginning of a test.
+        yield* TestClock.setTime(Date.parse("2026-11-30T10:00:00.123Z"))
+        for (const limit of [7, 9, 28, 97, 3000]) {
+          for (const window of ["1 second", "1 minute"] as const) {
+            const take = limiter.take(`${limit} in ${window}`, { limit, window })
+            const taken = yield* Effect.replicateEffect(take, limit + 2)
+            assert.strictEqual(taken.filter((wait) => wait === null).length, limit, `${limit} in ${window}`)
+          }
+        }
+      })
+    )
+
     it.effect("keeps keys apart", () =>
       Effect.gen(function* () {
         const limiter = yield* RateLimiter

@@ -363,6 +363,27 @@ describe("by samples", () => {
     })
   )
 
+  for (const [how, last] of [
+    ["fails", Stream.fail(new ModelError({ reason: "auth", provider: "p", model: "m" }))],
+    [
+      "is withheld by the provider",
+      Stream.make(
+        { _tag: "Usage" as const, usage },
+        { _tag: "Finished" as const, reason: "filtered" as const, model: null, providerData: null }
+      )
+    ]
+  ] as const) {
+    it.effect(`an error tells what all samples have used, when one of them ${how}`, () =>
+      Effect.gen(function* () {
+        const { chat, requests } = says(() => "Yes.")
+        const failing: ChatDriver = (request) => Stream.suspend(() => (requests.length === 9 ? last : chat(request)))
+        const asked = driverFor({ chat: failing }, { ...settings, concurrency: 1 })(requestFor({ urgent: noul }))
+        const error = yield* Effect.flip(asked)
+        assert.strictEqual(error.usage?.inputTokens, how === "fails" ? 90 : 100)
+      })
+    )
+  }
+
   it.effect("nothing but other words is an error", () =>
     Effect.gen(function* () {
       const { chat } = says(() => "Who knows?")

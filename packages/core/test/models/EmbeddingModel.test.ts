@@ -139,6 +139,23 @@ describe("the embedding model", () => {
     })
   })
 
+  it.effect("does not wait for a provider that asks for a very long pause", () => {
+    const retryAfterMillis = 86_400_000
+    const { driver, requests } = recording(() =>
+      Effect.fail(new ModelError({ reason: "rate_limited", provider: "p", model: "m", retryAfterMillis }))
+    )
+    return Effect.gen(function* () {
+      const embedded = yield* Effect.forkChild(
+        Effect.flip((yield* EmbeddingModel).embed(target, ["a"], "query")).pipe(Principal.provide("ada"))
+      )
+      yield* TestClock.adjust("1 second")
+      const ended = embedded.pollUnsafe()
+      const error = ended === undefined ? assert.fail("It waits.") : yield* ended
+      assert.deepInclude(error, { _tag: "ModelError", reason: "rate_limited", retryAfterMillis })
+      assert.strictEqual(requests.length, 1)
+    }).pipe(Effect.provide(embedding(driver)))
+  })
+
   it.effect("refuses vectors of a wrong number, length or value", () => {
     const answering = (...vectors: ReadonlyArray<ReadonlyArray<number>>) =>
       recording(() => Effect.succeed({ vectors: vectors.map((vector) => Float32Array.from(vector)), usage: noUsage }))

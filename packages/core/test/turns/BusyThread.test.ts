@@ -10,9 +10,11 @@ import {
   Turns
 } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import {
@@ -25,7 +27,7 @@ import {
   transcript,
   weather
 } from "../support/Story.ts"
-import { faultyStores } from "../support/WatchedStores.ts"
+import { faultyStores, watchedStores } from "../support/WatchedStores.ts"
 
 const patient = { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour", idleTimeout: "1 hour" } as const
 const contents = (threadId: ThreadId) =>
@@ -583,5 +585,48 @@ describe("a message that is withdrawn after its time while the store is away", (
       settings: { chat: patient },
       stores: faultyStores(InMemory.makeState(), (operation) => (operation === "runs.withdraw" ? "refuse" : null))
     }
+  )
+})
+
+describe("a message that is being saved while its kernel closes", () => {
+  const held = Deferred.makeUnsafe<void>()
+  const state = InMemory.makeState()
+  const activated = Deferred.makeUnsafe<void>()
+  story(
+    "is told as saved, and not as refused",
+    [],
+    Effect.gen(function* () {
+      const stores = watchedStores(state, (operation, call) =>
+        operation !== "runs.activate"
+          ? call
+          : Effect.tap(call, (outcome) =>
+              Predicate.isTagged(outcome, "Saved")
+                ? Effect.andThen(Deferred.succeed(activated, undefined), Deferred.await(held))
+                : Effect.void
+            )
+      )
+      const kernel = yield* openKernel([[gate("1"), say("one")]], { stores })
+      const note = yield* kernel.run(
+        Effect.gen(function* () {
+          const { threadId } = yield* blocked("1")
+          const started = yield* (yield* Turns).start({
+            content: "note",
+            threadId,
+            sendToModel: false,
+            background: true
+          })
+          yield* (yield* ScriptedModel).release("1")
+          return started
+        })
+      )
+      yield* Deferred.await(activated)
+      const reading = yield* Effect.forkChild(Stream.runCollect(note.events), { startImmediately: true })
+      const closing = yield* Effect.forkChild(kernel.close, { startImmediately: true })
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(held, undefined)
+      yield* TestClock.adjust("20 seconds")
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(tags(yield* Fiber.join(reading)), ["UserMessage", "MessageSaved"])
+    })
   )
 })

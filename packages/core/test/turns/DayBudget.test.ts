@@ -2,7 +2,15 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, expect, say, ScriptedModel, uses } from "@colloquy/testing"
 import { Assistants, type HostedTool, noQuota, Principal, Quotas, Turns } from "@colloquy/core"
-import { FollowUpStore, noUsage, UsageLedger, ChargeId, newId } from "@colloquy/core/adapters"
+import {
+  ChargeId,
+  chargeOfCost,
+  type ChatMessage,
+  FollowUpStore,
+  newId,
+  noUsage,
+  UsageLedger
+} from "@colloquy/core/adapters"
 import { Documents } from "@colloquy/core/documents"
 import { Memories } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,7 +21,8 @@ import { TestClock } from "effect/testing"
 import { byteStream, embedLetters, memoryStorage, roomOver } from "../support/DocumentRoom.ts"
 import { painterKernel, withImages } from "../media/Painter.ts"
 import { learns, memoryKernel, settle, tell } from "../memory/MemoryKernel.ts"
-import { story } from "../support/Story.ts"
+import { storedRun, story } from "../support/Story.ts"
+import { slowStores } from "../support/WatchedStores.ts"
 
 const dear: HostedTool = {
   definition: { name: "dear", description: "Costs", parameters: { type: "object", properties: {} } },
@@ -23,6 +32,22 @@ const dear: HostedTool = {
       onFailure: ({ message }) => `refused: ${message}`
     })
 }
+
+/** Asks, and spends what it was permitted. */
+const buying = (amountUsd: number): HostedTool => ({
+  definition: { name: "buy", description: "Costs", parameters: { type: "object", properties: {} } },
+  run: (_, call) =>
+    Effect.match(call.ensureCredit({ purpose: "buy", amountUsd }), {
+      onSuccess: () => {
+        call.spend(chargeOfCost({ provider: "p", model: "m", purpose: "buy" }, amountUsd))
+        return "bought"
+      },
+      onFailure: ({ message }) => `refused: ${message}`
+    })
+})
+
+const outputsIn = (messages: ReadonlyArray<ChatMessage>) =>
+  messages.flatMap((message) => (message.role === "tool" ? [message.output] : []))
 
 /** Something that was spent today. */
 const spend = (costUsd: number, inputTokens = 0) =>
@@ -73,6 +98,56 @@ describe("the budget of the day", () => {
       yield* (yield* Turns).send({ content: "?" })
     }),
     { quota: { usdPerRun: 0.5 }, hosted: [dear] }
+  )
+
+  story(
+    "counts once what a tool was permitted to spend and has spent",
+    [
+      [callTool("buy", {}), free],
+      [callTool("buy", {}), free],
+      [expect(({ messages }) => assert.deepStrictEqual(outputsIn(messages), ["bought", "bought"])), say("Done."), free]
+    ],
+    Effect.gen(function* () {
+      const { fault, status } = yield* storedRun(yield* (yield* Turns).send({ content: "?" }))
+      assert.deepStrictEqual([status, fault], ["COMPLETED", null])
+    }),
+    { quota: { usdPerDay: 1, usdPerRun: 1 }, hosted: [buying(0.4)] }
+  )
+
+  const noCost = uses({ inputTokens: 1, outputTokens: 1, costUsd: null })
+  story(
+    "counts what tools have spent also where the model's vendor tells no costs",
+    [
+      [callTool("buy", {}), noCost],
+      [callTool("buy", {}), noCost],
+      [
+        expect(({ messages }) => assert.include(JSON.stringify(messages.at(-1)), "US dollars a run")),
+        say("Done."),
+        noCost
+      ]
+    ],
+    Effect.gen(function* () {
+      yield* (yield* Turns).send({ content: "?" })
+    }),
+    { quota: { usdPerRun: 0.7 }, hosted: [buying(0.4)] }
+  )
+
+  story(
+    "of a run is not passed by two calls that ask the store at the same time",
+    [
+      [callTools(["buy", {}], ["buy", {}]), free],
+      [
+        expect(({ messages }) =>
+          assert.strictEqual(outputsIn(messages).filter((output) => output === "bought").length, 1)
+        ),
+        say("Done."),
+        free
+      ]
+    ],
+    Effect.gen(function* () {
+      yield* (yield* Turns).send({ content: "?" })
+    }),
+    { quota: { usdPerRun: 0.5 }, hosted: [buying(0.4)], stores: slowStores(InMemory.makeState()) }
   )
 
   it.effect("stops learning, which goes on when the day has ended", () =>

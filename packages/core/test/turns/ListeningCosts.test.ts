@@ -1,0 +1,146 @@
+/** What listening to a message has cost is charged once, whether the message waits for its thread, waits too long, or is cancelled. */
+import { gate, hang, say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
+import { defaultTurnSettings, Principal, type TurnPart, TurnParts, Turns } from "@colloquy/core"
+import { chargeOfCost, firstPage, UsageLedger, type UsageReport } from "@colloquy/core/adapters"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import { quiet, type Services, tags, transcript } from "../support/Story.ts"
+
+const ear: TurnPart<null> = {
+  name: "ear",
+  plan: Schema.Null,
+  decide: () => Effect.succeed(null),
+  listen: (_, { spend }) =>
+    Effect.sync(() => {
+      spend(chargeOfCost({ provider: "ears", model: "e", purpose: "listen" }, 1))
+      return { content: "heard" }
+    })
+}
+
+const heard = { options: { ear: {} } } as const
+
+const withEar = (
+  title: string,
+  steps: ReadonlyArray<ScriptStep>,
+  body: Effect.Effect<void, unknown, Services | Principal | Scope.Scope>,
+  options: TestKernel.TestKernelOptions = {}
+) =>
+  it.effect(title, () =>
+    body.pipe(
+      Principal.provide("ada"),
+      Effect.provide([Layer.provideMerge(TurnParts.part(ear), TestKernel.layer(steps, options)), quiet])
+    )
+  )
+
+/** The dollars of the ledger for listening. */
+const listeningCosts = Effect.gen(function* () {
+  const { days } = yield* (yield* UsageLedger).recent(firstPage)
+  return days.filter(({ purpose }) => purpose === "listen").map(({ usage }) => usage.costUsd)
+})
+
+const blocked = Effect.gen(function* () {
+  const turn = yield* (yield* Turns).start({ content: "1" })
+  yield* (yield* ScriptedModel).reached("1")
+  return turn
+})
+
+const patient = { chat: { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour", idleTimeout: "1 hour" } } as const
+
+describe("what listening has cost is charged once", () => {
+  withEar(
+    "when the caller goes away while the message waits",
+    [[gate("1"), say("one")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { reply, threadId } = yield* blocked
+      const second = yield* Effect.forkChild(turns.send({ content: "2", threadId, ...heard }), {
+        startImmediately: true
+      })
+      yield* Effect.yieldNow
+      yield* Fiber.interrupt(second)
+      yield* (yield* ScriptedModel).release("1")
+      yield* reply
+      yield* TestClock.adjust("1 second")
+      const contents = (yield* transcript(threadId)).map(([, , content]) => content)
+      assert.deepStrictEqual(contents, ["1", "one", "2\n\nheard", "two"])
+      assert.deepStrictEqual(yield* listeningCosts, [1])
+    })
+  )
+
+  for (const [title, request] of [
+    ["a streamed message", { stream: true }],
+    ["a message in the background", { background: true }],
+    ["a message that is only to be saved", { background: true, sendToModel: false }]
+  ] as const) {
+    withEar(
+      `when ${title} has waited too long`,
+      [hang],
+      Effect.gen(function* () {
+        const turns = yield* Turns
+        const { threadId } = yield* turns.start({ content: "1" })
+        const second = yield* turns.start({ content: "2", threadId, ...heard, ...request })
+        const reading = yield* Effect.forkChild(Stream.runCollect(second.events))
+        yield* TestClock.adjust("40 seconds")
+        assert.strictEqual(tags(yield* Fiber.join(reading)).at(-1), "RunFailed")
+        assert.deepStrictEqual(yield* listeningCosts, [1])
+      }),
+      { settings: patient }
+    )
+  }
+
+  withEar(
+    "when a caller was told that the message has waited too long",
+    [hang],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* turns.start({ content: "1" })
+      const second = yield* Effect.forkChild(Effect.flip(turns.send({ content: "2", threadId, ...heard })))
+      yield* TestClock.adjust("40 seconds")
+      assert.strictEqual((yield* Fiber.join(second))._tag, "ThreadBusy")
+      assert.deepStrictEqual(yield* listeningCosts, [1])
+    }),
+    { settings: patient }
+  )
+
+  withEar(
+    "when a message that is only to be saved is cancelled",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { reply, threadId } = yield* blocked
+      const second = yield* turns.start({ content: "2", threadId, ...heard, background: true, sendToModel: false })
+      yield* turns.cancel(threadId, second.runId)
+      yield* (yield* ScriptedModel).release("1")
+      yield* reply
+      assert.deepStrictEqual(yield* listeningCosts, [1])
+    })
+  )
+
+  const reports: Array<UsageReport> = []
+  withEar(
+    "and reported to the host, when a message is cancelled that no model has read",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { reply, threadId } = yield* blocked
+      const second = yield* turns.start({ content: "2", threadId, ...heard, background: true })
+      yield* turns.cancel(threadId, second.runId)
+      assert.deepStrictEqual(
+        reports.map(({ charges, runId }) => [runId, charges.map(({ purpose }) => purpose)]),
+        [[second.runId, ["listen"]]]
+      )
+      assert.deepStrictEqual(yield* listeningCosts, [1])
+      yield* (yield* ScriptedModel).release("1")
+      yield* reply
+    }),
+    {
+      metering: { ensureCredit: () => Effect.void, record: (report) => Effect.sync(() => void reports.push(report)) }
+    }
+  )
+})
