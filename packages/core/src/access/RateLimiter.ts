@@ -31,31 +31,36 @@ export class RateLimiter extends Context.Service<
 /** Above this number of keys, those at rest are removed. */
 const tidyAt = 10_000
 
-/** The places of a key that were taken since all of them were free, and when all are free again. */
+/** The places of a key that were taken since all of them were free, or since the limit was another one. */
 interface Taken {
   readonly since: number
   readonly places: number
-  readonly freeAt: number
+  readonly limit: number
+  readonly span: number
 }
 
-/** A key whose places are all free is at rest, and removing it changes nothing. Places are counted, because sums of fractions are not exact. */
+/** When all places are free again. They are counted and then divided, because sums of fractions are not exact. */
+const freeAt = ({ limit, places, since, span }: Taken): number => since + (places * span) / limit
+
+/** A key whose places are all free is at rest, and removing it changes nothing. */
 const makeInProcess = (): typeof RateLimiter.Service => {
   const keys = new Map<string, Taken>()
   const tidy = (now: number) => {
-    for (const [key, { freeAt }] of keys) if (freeAt <= now) keys.delete(key)
+    for (const [key, taken] of keys) if (freeAt(taken) <= now) keys.delete(key)
   }
   return {
     take: (key, { limit, window }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const span = Duration.toMillis(window)
         const known = keys.get(key)
-        const { places: before, since } = known === undefined || known.freeAt <= now ? { places: 0, since: now } : known
-        const places = before + 1
-        const used = (places * span) / limit
-        const wait = used - span - (now - since)
+        const busy = known === undefined ? 0 : Math.max(freeAt(known) - now, 0)
+        const goesOn = busy > 0 && known?.limit === limit && known.span === span
+        const before = goesOn ? known : { since: now, places: (busy * limit) / span, limit, span }
+        const taken = { ...before, places: before.places + 1 }
+        const wait = freeAt(taken) - span - now
         if (wait > 0) return Math.ceil(wait)
         if (keys.size >= tidyAt) tidy(now)
-        keys.set(key, { since, places, freeAt: since + used })
+        keys.set(key, taken)
         return null
       })
   }

@@ -83,7 +83,7 @@ export class Settlements extends Context.Service<
           Effect.contextWith((context: Context.Context<Principal>) => {
             const attributes = { [genAi.provider]: leg.provider, [genAi.requestModel]: leg.model }
             turns({ ...attributes, status }).updateUnsafe(1, context)
-            if (leg.charges.length === 0) return Effect.void
+            if (leg.modelCalls === 0 && leg.charges.length === 0) return Effect.void
             const report = {
               runId: lease.runId,
               leg: legNumber,

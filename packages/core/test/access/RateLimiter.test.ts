@@ -42,6 +42,24 @@ describe("in process", () => {
       })
     )
 
+    it.effect("goes on with another limit as if the time until all is free had been used up with it", () =>
+      Effect.gen(function* () {
+        const limiter = yield* RateLimiter
+        const take = (limit: number) => limiter.take("changed", { limit, window: "1 minute" })
+        for (let second = 0; second < 600; second++) {
+          assert.isNull(yield* take(60))
+          yield* TestClock.adjust(second < 59 ? "1 milli" : "1 second")
+        }
+        // Almost a minute is used up, of which the lower limit has ten seconds for each place.
+        assert.isAtMost((yield* take(6)) ?? Infinity, 10_000)
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(
+          (yield* Effect.replicateEffect(take(6000), 6002)).filter((wait) => wait === null).length,
+          6000
+        )
+      })
+    )
+
     it.effect("keeps keys apart", () =>
       Effect.gen(function* () {
         const limiter = yield* RateLimiter
