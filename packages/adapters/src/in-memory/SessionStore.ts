@@ -33,7 +33,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
         return {
           _tag: "Opened",
           lease: { sessionId, threadId, ownerId },
-          messages: thread.messages.slice(-messages),
+          messages: thread.messages.slice(Math.max(0, thread.messages.length - messages)),
           total: thread.messages.length
         }
       }),
@@ -73,6 +73,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
       step(() =>
         [...state.sessionCharges.values()]
           .filter(({ at }) => at < before.getTime())
+          .toSorted((a, b) => a.at - b.at)
           .slice(0, limit)
           .map(({ charge }) => charge)
       ),
@@ -86,7 +87,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
 const chargeName = ({ number, sessionId }: Pick<SessionCharge, "sessionId" | "number">): string =>
   `${sessionId} ${number}`
 
-/** The thread of the lease; undefined if another session has reserved the thread since. */
+/** The thread of the lease; undefined if another session or a run has taken the thread since. */
 const heldThread = (state: State, ownerId: OwnerId, lease: SessionLease): ThreadRow | undefined => {
   const thread = findThread(state, ownerId, lease.threadId)
   return thread?.session?.id === lease.sessionId ? thread : undefined

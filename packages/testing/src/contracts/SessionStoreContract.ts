@@ -116,6 +116,9 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     const opened = expectTag(yield* openSession(id, { messages: 3 }), "Opened")
     assert.strictEqual(opened.total, 4)
     assert.deepStrictEqual(opened.messages, (yield* storedMessages(id)).slice(1))
+    yield* (yield* SessionStore).close(opened.lease)
+    const { messages, total } = expectTag(yield* openSession(id, { messages: 0 }), "Opened")
+    assert.deepStrictEqual([messages, total], [[], 4])
   })
 
   test("MUST return the messages and changes of the session to a run that begins after it", function* () {
@@ -173,6 +176,18 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     yield* heldSession(id, noTime)
     expectTag(yield* openSession(id, { lease: noTime }), "Opened")
     yield* startTurn(id)
+  })
+
+  test("MUST NOT leave a session and a run with one thread: whoever takes it from an expired session has it alone", function* () {
+    const { id } = yield* openThread
+    const store = yield* SessionStore
+    const lease = yield* heldSession(id, noTime)
+    const turn = yield* startTurn(id)
+    assert.deepStrictEqual(yield* store.renew([lease], anHour), [lease.sessionId])
+    assert.isFalse(yield* write(lease, [yield* spoken(id)]))
+    yield* settleTurn(turn)
+    expectTag(yield* openSession(id), "Opened")
+    expectTag(yield* (yield* RunStore).begin(yield* sampleBegin(id)), "InSession")
   })
 
   test("MUST NOT open a session while everything of the principal is being erased", function* () {
@@ -355,6 +370,12 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     assert.deepStrictEqual(mine(yield* store.unreported(moment(5), 1000)), [])
     yield* (yield* ThreadStore).remove(id)
     assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 1), charge(lease, 2)])
+    const later = yield* heldSession((yield* openThread).id)
+    yield* store.write(later, { messages: [], charges: [charge(later, 1)], followUps: [] }, moment(4))
+    assert.deepStrictEqual(
+      (yield* store.unreported(moment(6), 1000)).filter(({ ownerId }) => ownerId === lease.ownerId),
+      [charge(later, 1), charge(lease, 1), charge(lease, 2)]
+    )
     yield* store.reported([charge(lease, 1)])
     assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 2)])
   })
