@@ -380,6 +380,15 @@ const requests = (test: ContractTest): void => {
     assert.strictEqual(theirs.taken, 1)
   })
 
+  test("MUST NOT take more than a limit that is no whole number", function* () {
+    const store = yield* QuotaStore
+    const taken = yield* Effect.forEach([1, 2, 3, 4], () => store.takeRequests(2.5, 1))
+    assert.deepStrictEqual(
+      taken.map((each) => each.taken),
+      [1, 1, 0, 0]
+    )
+  })
+
   test("MUST take each request once, of ten callers at the same time", function* () {
     const store = yield* QuotaStore
     const answers = yield* Effect.all(
