@@ -235,6 +235,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       const { findAnswered } = yield* RunStore
       const once = { key: "case", fingerprint: "f", answer: awkwardJson }
       assert.strictEqual(yield* store.insertCases([yield* sample()], 0, once), "too_many")
+      assert.strictEqual(yield* store.insertCases([], 0, { ...once, key: "no case" }), "stored")
       assert.isTrue(Option.isNone(yield* findAnswered(once.key)))
       const create = Effect.flatMap(sample(), (made) => store.insertCases([made], 1, once))
       const outcomes = (yield* tenTimes(create)).toSorted()

@@ -54,7 +54,7 @@ const insertCases = sqlFunction(
 returns text language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended(p_owner, 1702257004));
-  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_ids[1]::uuid, p_answer) is not null then return 'repeated'; end if;
+  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, coalesce(p_ids[1]::uuid, gen_random_uuid()), p_answer) is not null then return 'repeated'; end if;
   if p_draft is not null and (select count(*) from {schema}.eval_cases where owner = p_owner and draft = p_draft) <> p_filled then
     raise exception 'The draft of an import is not complete.' using errcode = '40001';
   end if;
