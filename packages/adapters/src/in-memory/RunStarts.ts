@@ -211,8 +211,8 @@ const started = (row: RunRow, lease: Lease, historyTokens: number): Started => (
   reserved: row.reserved
 })
 
-export const supersede = (state: State, thread: ThreadRow, now: number): void => {
-  if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, now, new Date(now))
+export const supersede = (state: State, thread: ThreadRow, now: number, at = new Date(now)): void => {
+  if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, now, at)
 }
 
 /**

@@ -249,7 +249,9 @@ const budgets = (test: ContractTest): void => {
     assert.strictEqual("refusal" in refused && refused.refusal.limit, "tokensPerDay")
     assert.strictEqual((yield* findRefusal(limits)).limit, "tokensPerDay")
     yield* settleTurn(turn, { usage: sampleUsage(1, 1) })
-    yield* admitted(limits)
+    const { threadId } = yield* admitted(limits)
+    const waiting = yield* queueTurn(threadId)
+    assert.deepStrictEqual(Option.getOrThrow(yield* runs.reserve(waiting.lease, more)), amount(100))
     assert.isTrue(Option.isNone(yield* runs.reserve(turn.lease, more)))
   })
 }

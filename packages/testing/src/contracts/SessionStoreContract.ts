@@ -141,6 +141,21 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     assert.deepStrictEqual(tally(yield* tenTimes(openSession(id))), { Opened: 1, Conflict: 9 })
   })
 
+  test("MUST give a session that opens its thread again the same lease, and count no charge again", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id)
+    yield* write(lease, [], [charge(lease, 1)])
+    const options = { lease: anHour, messages: 1, at: moment(3), sessionsAtOnce: 1 }
+    const again = expectTag(yield* (yield* SessionStore).open(id, lease.sessionId, options), "Opened")
+    assert.deepStrictEqual(again.lease, lease)
+    yield* write(lease, [], [charge(lease, 1)])
+    const { days } = yield* (yield* UsageLedger).recent(firstPage)
+    assert.deepStrictEqual(
+      days.map(({ usage }) => usage.inputTokens),
+      [100]
+    )
+  })
+
   test("MUST NOT open a session on a thread with a run in progress or queued", function* () {
     const { id } = yield* openThread
     const turn = yield* startTurn(id)
@@ -154,7 +169,8 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     const { id } = yield* openThread
     const turn = yield* waitingTurn(id)
     expectTag(yield* openSession(id), "Opened")
-    assert.strictEqual((yield* storedRun(turn.runId)).status, "CANCELLED")
+    const { endedAt, status } = yield* storedRun(turn.runId)
+    assert.deepStrictEqual([status, endedAt], ["CANCELLED", moment(3)])
     assert.strictEqual((yield* storedMessages(id)).at(-1)?.status, "CANCELLED")
   })
 
@@ -229,6 +245,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     const cut = {
       ...first,
       content: "Gesagt",
+      createdAt: moment(6),
       tokens: 2,
       toolResults: [sampleResult],
       metadata: { interrupted: true }
@@ -350,9 +367,10 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     yield* write(lease, [], [charge(lease, 1), charge(lease, 2)])
     const { days } = yield* (yield* UsageLedger).recent(firstPage)
     assert.deepStrictEqual(
-      days.map(({ model, purpose, usage }) => ({ model, purpose, usage })),
+      days.map(({ date, model, purpose, usage }) => ({ date, model, purpose, usage })),
       [
         {
+          date: "2026-01-31",
           model: "voice-model",
           purpose: "realtime",
           usage: { ...noUsage, ...sampleUsage(300, 30, 1) }
