@@ -51,7 +51,7 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
     insert: (assistant) => insert(assistant, false),
     insertDraft: (assistant) => insert(assistant, true),
     publish: (id) =>
-      ownedStep((ownerId) => {
+      ownedWrite(state, "AssistantStore.publish", (ownerId) => {
         const row = findDraft(ownerId, id)
         if (row !== undefined) row.isDraft = false
         return row !== undefined

@@ -82,7 +82,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       ownedStep((ownerId) => Option.fromNullishOr(findMemories(ownerId, assistantId)?.rows.get(id)?.memory)),
     existing: (ids) =>
       ownedStep((ownerId) =>
-        ids.filter((id) =>
+        [...new Set(ids)].filter((id) =>
           [...state.memories].some(
             ([assistantId, { rows }]) => rows.has(id) && findAssistant(state, ownerId, assistantId)
           )
@@ -125,7 +125,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
     copyAll: Effect.fnUntraced(function* (from, to) {
       const rows = yield* ownedStep((ownerId) => memoryRows(ownerId, from))
       const copies = yield* Effect.forEach(rows, (row) => Effect.map(newId(MemoryId), (id) => copyMemory(row, id, to)))
-      return yield* ownedStep((ownerId) => {
+      return yield* ownedWrite(state, "MemoryStore.copyAll", (ownerId) => {
         const memories = findMemories(ownerId, to)
         const added = memories === undefined ? [] : copies.filter((row) => add(memories, row).event === "Added")
         return added.length
@@ -242,7 +242,10 @@ const update = (
   const copy = copyIn(memories, memory, memory.id)
   if (copy !== undefined && !isLearned) return { event: "Known", id: copy.id }
   if (copy !== undefined) {
-    memories.rows.get(copy.id)?.versions.push(...row.versions, memoryVersion(row.memory, at))
+    const versions = memories.rows.get(copy.id)?.versions ?? []
+    versions.push(...row.versions)
+    versions.sort((a, b) => a.replacedAt.getTime() - b.replacedAt.getTime())
+    versions.push(memoryVersion(row.memory, at))
     memories.rows.delete(memory.id)
     confirm(memories, copy.id, memory.source)
     return { event: "Merged", id: memory.id }

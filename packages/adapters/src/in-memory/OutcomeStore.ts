@@ -14,8 +14,7 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service => {
     record: (outcome) =>
       ownedWrite(state, "OutcomeStore.record", (ownerId) => {
         if (!hasScope(state, ownerId, outcome)) return false
-        const key = JSON.stringify([ownerId, outcome.answerSetId, outcome.question])
-        state.outcomes.set(key, { ownerId, outcome })
+        state.outcomes.set(outcomeKey(ownerId, outcome), { ownerId, outcome })
         return true
       }),
     newest: (assistantId, limit) =>
@@ -24,13 +23,16 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service => {
       ownedStep((ownerId) => findNewest(ownerId, (outcome) => outcome.threadId === threadId, limit)),
     find: (answered) =>
       ownedStep((ownerId) =>
-        answered.flatMap(({ answerSetId, question }) => {
-          const row = state.outcomes.get(JSON.stringify([ownerId, answerSetId, question]))
+        [...new Set(answered.map((each) => outcomeKey(ownerId, each)))].flatMap((key) => {
+          const row = state.outcomes.get(key)
           return row !== undefined && hasScope(state, ownerId, row.outcome) ? [row.outcome] : []
         })
       )
   })
 }
+
+const outcomeKey = (ownerId: OwnerId, { answerSetId, question }: Pick<Outcome, "answerSetId" | "question">): string =>
+  JSON.stringify([ownerId, answerSetId, question])
 
 const hasScope = (state: State, ownerId: OwnerId, { assistantId, threadId }: Outcome): boolean =>
   (assistantId === null || findAssistant(state, ownerId, assistantId) !== undefined) &&

@@ -20,7 +20,7 @@ export const quotaStore = (state: State): typeof QuotaStore.Service =>
     takeRequests: (perMinute, wanted) =>
       ownedStep((ownerId, now) => {
         const rate = currentMinute(state, ownerId, "requests", now)
-        const taken = Math.max(Math.min(wanted, Math.ceil((perMinute - rate.used) / 8)), 0)
+        const taken = Math.max(Math.min(wanted, Math.ceil((Math.floor(perMinute) - rate.used) / 8)), 0)
         rate.used += taken
         return { taken, waitMillis: rate.endsAt - now }
       }),

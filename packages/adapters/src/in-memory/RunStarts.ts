@@ -100,6 +100,7 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   const granted = admitted(state, thread, begin, now)
   if (granted !== null && "limit" in granted) return { _tag: "OverLimit", refusal: granted }
   if (takesBack !== undefined) takeBack(state, thread, takesBack, new Date(now))
+  thread.session = null
   const row = insertRun(state, thread, begin)
   row.reserved = granted
   remember(state, row, begin.idempotency, now)
@@ -210,8 +211,8 @@ const started = (row: RunRow, lease: Lease, historyTokens: number): Started => (
   reserved: row.reserved
 })
 
-export const supersede = (state: State, thread: ThreadRow, now: number): void => {
-  if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, now, new Date(now))
+export const supersede = (state: State, thread: ThreadRow, now: number, at = new Date(now)): void => {
+  if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, now, at)
 }
 
 /**

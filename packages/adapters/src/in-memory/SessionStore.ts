@@ -20,20 +20,23 @@ import { addToLedger } from "./UsageLedger.ts"
 
 export const sessionStore = (state: State): typeof SessionStore.Service =>
   SessionStore.of({
-    open: (threadId, sessionId, { lease, messages, sessionsAtOnce = null }) =>
+    open: (threadId, sessionId, { at, lease, messages, sessionsAtOnce = null }) =>
       ownedWrite(state, "SessionStore.open", (ownerId, now): OpenOutcome => {
         const thread = findThread(state, ownerId, threadId)
         if (thread === undefined) return { _tag: "ThreadMissing" }
-        if (isInSession(thread, now)) return { _tag: "Conflict", by: "session" }
+        const own = thread.session?.id === sessionId ? thread.session : null
+        if (own === null && isInSession(thread, now)) return { _tag: "Conflict", by: "session" }
         if (thread.inProgress !== null || thread.queued.length > 0) return { _tag: "Conflict", by: "run" }
-        if (sessionsAtOnce !== null && countSessions(state, ownerId, now) >= sessionsAtOnce)
+        const others = countSessions(state, ownerId, now) - (isInSession(thread, now) ? 1 : 0)
+        if (sessionsAtOnce !== null && others >= sessionsAtOnce)
           return { _tag: "OverLimit", refusal: { limit: "sessionsAtOnce", left: 0, waitMillis: reservationWait } }
-        supersede(state, thread, now)
-        thread.session = { id: sessionId, expiresAt: now + Duration.toMillis(lease), lastCharge: 0 }
+        supersede(state, thread, now, at)
+        const lastCharge = own?.lastCharge ?? 0
+        thread.session = { id: sessionId, expiresAt: now + Duration.toMillis(lease), lastCharge }
         return {
           _tag: "Opened",
           lease: { sessionId, threadId, ownerId },
-          messages: thread.messages.slice(-messages),
+          messages: thread.messages.slice(Math.max(0, thread.messages.length - messages)),
           total: thread.messages.length
         }
       }),
@@ -47,7 +50,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
           if (charge.number <= thread.session.lastCharge) continue
           thread.session.lastCharge = charge.number
           state.sessionCharges.set(chargeName(charge), { charge, at: at.getTime() })
-          addToLedger(state, { ownerId, assistantId: thread.thread.assistantId }, now, charge)
+          addToLedger(state, { ownerId, assistantId: thread.thread.assistantId }, at.getTime(), charge)
         }
         storeFollowUps(state, ownerId, now, followUps)
         return true
@@ -73,6 +76,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
       step(() =>
         [...state.sessionCharges.values()]
           .filter(({ at }) => at < before.getTime())
+          .toSorted((a, b) => a.at - b.at)
           .slice(0, limit)
           .map(({ charge }) => charge)
       ),
@@ -86,7 +90,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
 const chargeName = ({ number, sessionId }: Pick<SessionCharge, "sessionId" | "number">): string =>
   `${sessionId} ${number}`
 
-/** The thread of the lease; undefined if another session has reserved the thread since. */
+/** The thread of the lease; undefined if another session or a run has taken the thread since. */
 const heldThread = (state: State, ownerId: OwnerId, lease: SessionLease): ThreadRow | undefined => {
   const thread = findThread(state, ownerId, lease.threadId)
   return thread?.session?.id === lease.sessionId ? thread : undefined
@@ -99,4 +103,5 @@ const put = (thread: ThreadRow, message: NewMessage): void => {
   const after: Message = { ...message, sequence: before.sequence }
   thread.messages[index] = after
   thread.tokens += after.tokens - before.tokens
+  if (after.createdAt > thread.thread.updatedAt) thread.thread = { ...thread.thread, updatedAt: after.createdAt }
 }

@@ -13,7 +13,8 @@ export const usageLedger = (state: State): typeof UsageLedger.Service =>
     begin: (id, charges, assistantId) =>
       ownedStep((ownerId, at) => {
         const name = JSON.stringify([ownerId, id])
-        if (!state.charges.has(name)) state.charges.set(name, { ownerId, at, begun: charges, assistantId })
+        if (charges.length > 0 && !state.charges.has(name))
+          state.charges.set(name, { ownerId, at, begun: charges, assistantId })
       }),
     add: (id, charges, assistantId) =>
       ownedStep((ownerId, at) => {

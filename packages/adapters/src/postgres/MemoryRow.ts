@@ -118,6 +118,7 @@ const memoryArguments = (memory: MemoryRecord) => ({
   content_hash: copyHash(memory.content),
   metadata: toJson(memory.metadata),
   source: toJson(memory.source),
+  confirmed_by: memory.confirmedBy.length === 0 ? null : toJson(memory.confirmedBy),
   valid_from: memory.validFrom,
   valid_until: memory.validUntil,
   said_at: memory.saidAt,

@@ -78,7 +78,8 @@ export const inboxStore = (database: Database): typeof InboxStore.Service => {
       if (assistantId !== undefined) add((parameter) => `r.assistant_id = ${parameter}`, knownId(assistantId))
       if (threadId !== undefined)
         add(
-          (parameter) => `r.id in (select m.run_id from ${schema}.messages m
+          // Copies of messages, in other threads, name the run too.
+          (parameter) => `r.thread_id = ${parameter} and r.id in (select m.run_id from ${schema}.messages m
               where m.thread_id = ${parameter} and m.owner = $1 and m.role = 'user')`,
           knownId(threadId)
         )

@@ -86,8 +86,8 @@ export const threadStore = (database: Database, histories: KnownHistories): type
                select a.id from ${schema}.assistants a where a.id = $3 and a.owner = $1 and not a.draft for key share
              )
              update ${schema}.threads set acting_assistant_id = $3
-             where id = $2 and owner = $1 and ($3::uuid is null or exists (select from acting)) returning id`,
-        [knownId(id), assistantId === null ? null : knownId(assistantId)]
+             where id = $2 and owner = $1 and ($4 or exists (select from acting)) returning id`,
+        [knownId(id), assistantId === null ? null : knownId(assistantId), assistantId === null]
       ),
 
     pin: (id, assistantVersion) =>

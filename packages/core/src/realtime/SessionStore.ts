@@ -3,8 +3,8 @@
  * renewed, by the store's own clock, so that the thread of a process that dies is free within seconds. The conversation becomes ordinary
  * messages.
  *
- * - The session's id is the fencing token: after another session has taken the thread, writes of the first one MUST change nothing and
- *   return false. An expired lease still permits writes until the thread is taken.
+ * - The session's id is the fencing token: after another session or a run has taken the thread, writes of the first one MUST change nothing
+ *   and return false. An expired lease still permits writes until the thread is taken.
  * - Each operation is atomic, and ordered with all others on the same thread (`RunStore` included).
  * - A thread of another owner MUST be treated as if it did not exist.
  */

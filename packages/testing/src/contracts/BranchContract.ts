@@ -223,6 +223,20 @@ export const branchContract = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* runs.read(first, 0), [])
   })
 
+  test("MUST NOT list what a rewind of a scratch thread keeps", function* () {
+    const [runs, threads] = [yield* RunStore, yield* ThreadStore]
+    const { assistantId } = yield* openThread
+    const scratch = yield* sampleThread(assistantId, { scratch: true })
+    yield* threads.insert(scratch)
+    yield* settleTurn(yield* startTurn(scratch.id))
+    const keptAs = yield* newId(ThreadId)
+    const cut = { ...(yield* readCut(scratch.id)), keeps: 1, keptAs, at: moment(50), followUps: [], once: null }
+    assert.deepStrictEqual(yield* runs.rewindThread(cut), done)
+    assert.isTrue(Option.getOrThrow(yield* threads.get(keptAs)).scratch)
+    const listed = yield* threads.list({ skip: 0, limit: 100 })
+    assert.isFalse(listed.some(({ id }) => id === keptAs))
+  })
+
   test("MUST cancel a run that waits behind the cut", function* () {
     const runs = yield* RunStore
     const thread = yield* openThread

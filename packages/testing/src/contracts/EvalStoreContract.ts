@@ -235,6 +235,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       const { findAnswered } = yield* RunStore
       const once = { key: "case", fingerprint: "f", answer: awkwardJson }
       assert.strictEqual(yield* store.insertCases([yield* sample()], 0, once), "too_many")
+      assert.strictEqual(yield* store.insertCases([], 0, { ...once, key: "no case" }), "stored")
       assert.isTrue(Option.isNone(yield* findAnswered(once.key)))
       const create = Effect.flatMap(sample(), (made) => store.insertCases([made], 1, once))
       const outcomes = (yield* tenTimes(create)).toSorted()
@@ -418,7 +419,13 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         })
       )
       assert.deepInclude(yield* progress(id), { status: "running", done: 1 })
-      yield* refusedWhileErasing(store.insertExperiment(yield* experiment(), [], 100, null))
+      const ended = yield* experiment()
+      yield* store.insertExperiment(ended, [], 100, null)
+      yield* store.endExperiment({ id: ended.id, status: "cancelled", reason: null, at: moment(2) })
+      yield* refusedWhileErasing(
+        store.insertExperiment(yield* experiment(), [], 100, null),
+        store.resumeExperiment(ended, [], null)
+      )
     })
 
     test("MUST keep the last feedback of each message until its thread goes, once for a key, and list the newest first", function* () {
@@ -530,6 +537,23 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       const gone = yield* afterRewind(null)
       const left = [gone.messages[0], gone.threadId]
       assert.deepStrictEqual([gone.feedback, gone.scores, gone.listed], [[left], [[...left, 1]], [1, 0]])
+    })
+
+    test("MUST leave the online score of a run as it is when a rewind takes copies of its messages back", function* () {
+      const [store, runs, thread] = [yield* EvalStore, yield* RunStore, yield* openThread]
+      const turn = yield* startTurn(thread.id)
+      yield* settleTurn(turn)
+      const score = yield* onlineScore(thread, { runId: turn.runId })
+      yield* store.putOnlineScore(score)
+      for (const keptAs of [yield* newId(ThreadId), null]) {
+        const from = { threadId: thread.id, keeps: 2, newest: (yield* storedMessages(thread.id)).at(-1)?.id ?? null }
+        const copy = { ...thread, id: yield* newId(ThreadId) }
+        assert.deepStrictEqual(yield* runs.forkThread({ from, thread: copy, once: null }), { _tag: "Done" })
+        const newest = (yield* storedMessages(copy.id)).at(-1)?.id ?? null
+        const cut = { threadId: copy.id, keeps: 0, newest, keptAs, at: moment(9), followUps: [], once: null }
+        assert.deepStrictEqual(yield* runs.rewindThread(cut), { _tag: "Done" })
+        assert.deepStrictEqual(Option.getOrNull(yield* store.getOnlineScore(turn.runId)), score)
+      }
     })
 
     test("MUST NOT show or change another owner's cases, and MUST refuse writes during an erasure", function* () {

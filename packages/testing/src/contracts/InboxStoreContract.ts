@@ -1,13 +1,14 @@
 /** The contract of `InboxStore`: lists of all runs of an owner, and the changes of their states while a client follows. */
-import { type Principal, RunId, type StoreUnavailable } from "@colloquy/core"
+import { type Principal, RunId, type StoreUnavailable, ThreadId } from "@colloquy/core"
 import { InboxStore, longestPreview, newId, RunStore, ScheduleId, ThreadStore } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Struct from "effect/Struct"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, moment, sampleUsage } from "./Samples.ts"
+import { asNewOwner, moment, sampleThread, sampleUsage } from "./Samples.ts"
 import {
   anHour,
   continueTurn,
@@ -118,6 +119,25 @@ export const inboxStoreContract = (test: ContractTest): void => {
       ids(yield* listed({ since: moment(3), status: "COMPLETED" })),
       ids(ended.slice(3).map(({ runId: id }) => ({ id })))
     )
+  })
+
+  test("MUST list the runs of a thread and not those whose messages were copied to it, or moved to another one", function* () {
+    const runs = yield* RunStore
+    const thread = yield* openThread
+    const first = yield* startTurn(thread.id)
+    yield* settleTurn(first)
+    const turn = yield* startTurn(thread.id)
+    yield* settleTurn(turn)
+    const { count, newest } = Option.getOrThrow(yield* runs.locate(thread.id, null))
+    const from = { threadId: thread.id, keeps: count, newest }
+    const fork = { ...(yield* sampleThread(thread.assistantId)), createdAt: moment(40), updatedAt: moment(40) }
+    yield* runs.forkThread({ from, thread: fork, once: null })
+    assert.deepStrictEqual(yield* listed({ threadId: fork.id }), [])
+    assert.lengthOf(yield* listed({ threadId: thread.id }), 2)
+    const keptAs = yield* newId(ThreadId)
+    yield* runs.rewindThread({ ...from, keeps: 3, keptAs, at: moment(50), followUps: [], once: null })
+    assert.deepStrictEqual(ids(yield* listed({ threadId: thread.id })), [first.runId])
+    assert.deepStrictEqual(ids(yield* listed({ threadId: keptAs })), [turn.runId])
   })
 
   test("MUST record every change of a run's state while somebody follows, with rising marks, and nothing before", function* () {

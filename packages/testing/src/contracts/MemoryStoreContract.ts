@@ -112,7 +112,7 @@ export const memoryStoreSuite = (
           return memory.id
         })
       )
-      const asked = [gone.id, kept.id, theirs, other.id, MemoryId.make("no memory")]
+      const asked = [gone.id, kept.id, theirs, other.id, kept.id, MemoryId.make("no memory")]
       assert.sameMembers([...(yield* store.existing(asked))], [kept.id, other.id])
       assert.deepStrictEqual(yield* store.existing([]), [])
     })
@@ -124,7 +124,8 @@ export const memoryStoreSuite = (
       yield* apply(assistantId, [toAdd(known)])
       yield* refusedWhileErasing(
         apply(assistantId, [toAdd(memory)]),
-        apply(assistantId, [toUpdate({ ...known, content: "changed" })])
+        apply(assistantId, [toUpdate({ ...known, content: "changed" })]),
+        (yield* MemoryStore).copyAll(assistantId, yield* openAssistant)
       )
       const { memories } = yield* (yield* MemoryStore).list(assistantId, null)
       assert.sameDeepMembers([...memories], [known, memory])
@@ -257,6 +258,62 @@ export const memoryStoreSuite = (
       yield* apply(assistantId, [{ _tag: "Delete", id: bergen.id }])
       assert.deepStrictEqual(yield* store.history(assistantId, bergen.id), [])
       assert.deepStrictEqual(yield* find(assistantId, "Oslo Rome Bergen"), [])
+    })
+
+    test("MUST keep the versions of merged memories in the order in which they were replaced, newest first", function* () {
+      const store = yield* MemoryStore
+      const assistantId = yield* openAssistant
+      const kept = yield* sampleMemory(assistantId, { content: "kept one" })
+      const merged = yield* sampleMemory(assistantId, { content: "merged one" })
+      const write = (changes: ReadonlyArray<MemoryChange>, second: number, learned: LearnedRun | null = null) =>
+        store.apply({ assistantId, changes, beside: [], learned, at: moment(second) })
+      yield* apply(assistantId, [toAdd(kept), toAdd(merged)])
+      yield* write([toUpdate({ ...merged, content: "merged two" })], 10)
+      yield* write([toUpdate({ ...kept, content: "kept two" })], 20)
+      const source = yield* sampleSource
+      const learned = { runId: source.runId, orderedAt: moment(1) }
+      yield* write([toUpdate({ ...merged, content: "kept two", source })], 30, learned)
+      assert.deepStrictEqual(
+        (yield* store.history(assistantId, kept.id)).map(({ content }) => content),
+        ["merged two", "kept one", "merged one"]
+      )
+    })
+
+    test("MUST give an updated memory the confirmations of its new state", function* () {
+      const store = yield* MemoryStore
+      const assistantId = yield* openAssistant
+      const memory = yield* sampleMemory(assistantId, { content: "one" })
+      yield* apply(assistantId, [toAdd(memory)])
+      const confirmed = { ...memory, content: "two", confirmedBy: [yield* sampleSource, yield* sampleSource] }
+      yield* apply(assistantId, [toUpdate(confirmed)])
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(assistantId, memory.id)), confirmed)
+    })
+
+    test("MUST add a memory in the place of one that the changes before it removed, although there may be no more", function* () {
+      const store = yield* MemoryStore
+      const assistantId = yield* openAssistant
+      const [one, two, three, four] = [
+        yield* sampleMemory(assistantId, { content: "one" }),
+        yield* sampleMemory(assistantId, { content: "two" }),
+        yield* sampleMemory(assistantId, { content: "three" }),
+        yield* sampleMemory(assistantId, { content: "four" })
+      ]
+      yield* apply(assistantId, [toAdd(one), toAdd(two), toAdd(three)])
+      const source = yield* sampleSource
+      const write = (most: number, changes: ReadonlyArray<MemoryChange>, learned: LearnedRun | null = null) =>
+        Effect.map(store.apply({ assistantId, changes, beside: [], learned, at: moment(50), most }), (outcomes) =>
+          Option.getOrThrow(outcomes).map(({ event }) => event)
+        )
+      const remove: MemoryChange = { _tag: "Delete", id: one.id }
+      assert.deepStrictEqual(yield* write(2, [remove, toAdd(four)]), ["Deleted", "Full"])
+      assert.deepStrictEqual(yield* write(2, [toAdd(four), { ...remove, id: two.id }, toAdd(four)]), [
+        "Full",
+        "Deleted",
+        "Added"
+      ])
+      const merge = toUpdate({ ...three, content: "four", source })
+      const learned = { runId: source.runId, orderedAt: moment(1) }
+      assert.deepStrictEqual(yield* write(2, [merge, toAdd(one), toAdd(two)], learned), ["Merged", "Added", "Full"])
     })
 
     test("MUST store one memory when many writers add the same text at once", function* () {

@@ -110,7 +110,7 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       const unasked = { ...nowhere, question: "other" }
       for (const each of [inThread, nowhere, unasked]) assert.isTrue(yield* store.record(each))
       const unknown = yield* sampleOutcome()
-      const found = yield* store.find([inThread, nowhere, unknown, { ...inThread, question: "other" }])
+      const found = yield* store.find([inThread, nowhere, inThread, unknown, { ...inThread, question: "other" }])
       assert.sameDeepMembers([...found], [inThread, nowhere])
       assert.deepStrictEqual(yield* store.find([]), [])
       const corrected = { ...nowhere, outcome: "false" }

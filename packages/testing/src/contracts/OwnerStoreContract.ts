@@ -132,9 +132,12 @@ export const ownerStoreContract = (test: ContractTest): void => {
     const { assistantId, id } = yield* openThread
     const { ownerId } = yield* Principal
     const waiting = yield* waitingTurn((yield* openThread).id)
+    const draft = yield* sampleAssistant()
+    yield* assistants.insertDraft(draft)
     yield* refusedWhileErasing(
       Effect.flatMap(sampleAssistant(), (assistant) => assistants.insert(assistant)),
       Effect.flatMap(sampleAssistant(), (assistant) => assistants.insertDraft(assistant)),
+      assistants.publish(draft.id),
       changeAssistant(assistantId, { name: "other" }),
       Effect.flatMap(sampleThread(assistantId), (thread) => threads.insert(thread)),
       threads.mergeMetadata(id, { more: true }),

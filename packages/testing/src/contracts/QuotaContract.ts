@@ -249,7 +249,9 @@ const budgets = (test: ContractTest): void => {
     assert.strictEqual("refusal" in refused && refused.refusal.limit, "tokensPerDay")
     assert.strictEqual((yield* findRefusal(limits)).limit, "tokensPerDay")
     yield* settleTurn(turn, { usage: sampleUsage(1, 1) })
-    yield* admitted(limits)
+    const { threadId } = yield* admitted(limits)
+    const waiting = yield* queueTurn(threadId)
+    assert.deepStrictEqual(Option.getOrThrow(yield* runs.reserve(waiting.lease, more)), amount(100))
     assert.isTrue(Option.isNone(yield* runs.reserve(turn.lease, more)))
   })
 }
@@ -378,6 +380,15 @@ const requests = (test: ContractTest): void => {
     assert.isAtMost(last.waitMillis, 60_000)
     const theirs = yield* asNewOwner(store.takeRequests(16, 1))
     assert.strictEqual(theirs.taken, 1)
+  })
+
+  test("MUST NOT take more than a limit that is no whole number", function* () {
+    const store = yield* QuotaStore
+    const taken = yield* Effect.forEach([1, 2, 3, 4], () => store.takeRequests(2.5, 1))
+    assert.deepStrictEqual(
+      taken.map((each) => each.taken),
+      [1, 1, 0, 0]
+    )
   })
 
   test("MUST take each request once, of ten callers at the same time", function* () {

@@ -116,6 +116,9 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     const opened = expectTag(yield* openSession(id, { messages: 3 }), "Opened")
     assert.strictEqual(opened.total, 4)
     assert.deepStrictEqual(opened.messages, (yield* storedMessages(id)).slice(1))
+    yield* (yield* SessionStore).close(opened.lease)
+    const { messages, total } = expectTag(yield* openSession(id, { messages: 0 }), "Opened")
+    assert.deepStrictEqual([messages, total], [[], 4])
   })
 
   test("MUST return the messages and changes of the session to a run that begins after it", function* () {
@@ -138,6 +141,21 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     assert.deepStrictEqual(tally(yield* tenTimes(openSession(id))), { Opened: 1, Conflict: 9 })
   })
 
+  test("MUST give a session that opens its thread again the same lease, and count no charge again", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id)
+    yield* write(lease, [], [charge(lease, 1)])
+    const options = { lease: anHour, messages: 1, at: moment(3), sessionsAtOnce: 1 }
+    const again = expectTag(yield* (yield* SessionStore).open(id, lease.sessionId, options), "Opened")
+    assert.deepStrictEqual(again.lease, lease)
+    yield* write(lease, [], [charge(lease, 1)])
+    const { days } = yield* (yield* UsageLedger).recent(firstPage)
+    assert.deepStrictEqual(
+      days.map(({ usage }) => usage.inputTokens),
+      [100]
+    )
+  })
+
   test("MUST NOT open a session on a thread with a run in progress or queued", function* () {
     const { id } = yield* openThread
     const turn = yield* startTurn(id)
@@ -151,7 +169,8 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     const { id } = yield* openThread
     const turn = yield* waitingTurn(id)
     expectTag(yield* openSession(id), "Opened")
-    assert.strictEqual((yield* storedRun(turn.runId)).status, "CANCELLED")
+    const { endedAt, status } = yield* storedRun(turn.runId)
+    assert.deepStrictEqual([status, endedAt], ["CANCELLED", moment(3)])
     assert.strictEqual((yield* storedMessages(id)).at(-1)?.status, "CANCELLED")
   })
 
@@ -173,6 +192,18 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     yield* heldSession(id, noTime)
     expectTag(yield* openSession(id, { lease: noTime }), "Opened")
     yield* startTurn(id)
+  })
+
+  test("MUST NOT leave a session and a run with one thread: whoever takes it from an expired session has it alone", function* () {
+    const { id } = yield* openThread
+    const store = yield* SessionStore
+    const lease = yield* heldSession(id, noTime)
+    const turn = yield* startTurn(id)
+    assert.deepStrictEqual(yield* store.renew([lease], anHour), [lease.sessionId])
+    assert.isFalse(yield* write(lease, [yield* spoken(id)]))
+    yield* settleTurn(turn)
+    expectTag(yield* openSession(id), "Opened")
+    expectTag(yield* (yield* RunStore).begin(yield* sampleBegin(id)), "InSession")
   })
 
   test("MUST NOT open a session while everything of the principal is being erased", function* () {
@@ -214,6 +245,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     const cut = {
       ...first,
       content: "Gesagt",
+      createdAt: moment(6),
       tokens: 2,
       toolResults: [sampleResult],
       metadata: { interrupted: true }
@@ -335,9 +367,10 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     yield* write(lease, [], [charge(lease, 1), charge(lease, 2)])
     const { days } = yield* (yield* UsageLedger).recent(firstPage)
     assert.deepStrictEqual(
-      days.map(({ model, purpose, usage }) => ({ model, purpose, usage })),
+      days.map(({ date, model, purpose, usage }) => ({ date, model, purpose, usage })),
       [
         {
+          date: "2026-01-31",
           model: "voice-model",
           purpose: "realtime",
           usage: { ...noUsage, ...sampleUsage(300, 30, 1) }
@@ -355,6 +388,12 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     assert.deepStrictEqual(mine(yield* store.unreported(moment(5), 1000)), [])
     yield* (yield* ThreadStore).remove(id)
     assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 1), charge(lease, 2)])
+    const later = yield* heldSession((yield* openThread).id)
+    yield* store.write(later, { messages: [], charges: [charge(later, 1)], followUps: [] }, moment(4))
+    assert.deepStrictEqual(
+      (yield* store.unreported(moment(6), 1000)).filter(({ ownerId }) => ownerId === lease.ownerId),
+      [charge(later, 1), charge(lease, 1), charge(lease, 2)]
+    )
     yield* store.reported([charge(lease, 1)])
     assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 2)])
   })

@@ -440,7 +440,12 @@ export const threadStoreContract = (test: ContractTest): void => {
     assert.isUndefined(after.actingAssistantId)
     const theirs = yield* asNewOwner(openThread)
     assert.isFalse(yield* store.handOver(thread.id, theirs.assistantId))
-    assert.isFalse(yield* store.handOver(thread.id, yield* newId(AssistantId)))
+    assert.isTrue(yield* store.handOver(thread.id, thread.assistantId))
+    for (const unknown of [yield* newId(AssistantId), AssistantId.make("no such form of an id")]) {
+      assert.isFalse(yield* store.handOver(thread.id, unknown))
+    }
+    const { actingAssistantId } = Option.getOrThrow(yield* store.get(thread.id))
+    assert.strictEqual(actingAssistantId, thread.assistantId)
     assert.isFalse(yield* store.handOver(theirs.id, null))
   })
 

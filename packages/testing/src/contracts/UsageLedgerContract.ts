@@ -179,6 +179,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
     const ledger = yield* UsageLedger
     const ids = [yield* newId(ChargeId), yield* newId(ChargeId)]
     yield* Effect.forEach(ids, (id) => ledger.begin(id, [unknown], null))
+    yield* ledger.begin(yield* newId(ChargeId), [], null)
     // The first note of a call counts.
     yield* ledger.begin(ids[0]!, [{ ...unknown, model: "model-b" }], null)
     yield* ledger.endBegun(anHour, 100)

@@ -198,7 +198,7 @@ export const webhookStoreContract = (test: Sentence<Needed>): void => {
     const delivery = yield* sampleDelivery(webhookId)
     const { id } = delivery
     yield* insertOrder(delivery)
-    const outcome = { id, round: 1, attempts: 6, lastStatus: 503, error: "No.", updatedAt: moment(5) }
+    const outcome = { id, round: 1, attempts: 6, lastStatus: 503, error: "No \0 \ud800.", updatedAt: moment(5) }
     assert.isTrue(yield* store.record({ ...outcome, status: "dead" }))
     const dead: Delivery = { ...delivery, ...outcome, status: "dead" }
     assert.deepStrictEqual(yield* findDelivery(id), dead)

@@ -402,7 +402,7 @@ begin
     update {schema}.messages set thread_id = p_kept_as where thread_id = p_thread and owner = p_owner and sequence > v_copied;
     if not {schema}.publish_draft(
       p_owner, p_kept_as, v_thread.assistant_id, v_thread.metadata, v_thread.created_at, v_thread.message_count, v_thread.forked_from, v_thread.forked_at,
-      v_thread.assistant_version
+      v_thread.assistant_version, v_thread.scratch
     ) then raise exception 'The draft of a rewind is not complete.' using errcode = '40001'; end if;
     update {schema}.threads set updated_at = v_thread.updated_at where id = p_kept_as and owner = p_owner;
     perform {schema}.share_with(p_owner, p_thread, p_kept_as, v_thread.message_count);
@@ -411,7 +411,8 @@ begin
           where m.thread_id = p_kept_as and m.owner = p_owner and m.sequence = run.first_message and m.role = 'user'
       ), run.user_message_id)
       where run.id = any (v_runs) and run.owner = p_owner and run.thread_id = p_thread;
-    update {schema}.eval_online_scores set thread_id = p_kept_as where owner = p_owner and run_id = any (v_runs);
+    update {schema}.eval_online_scores set thread_id = p_kept_as
+      where owner = p_owner and thread_id = p_thread and run_id = any (v_runs);
     update {schema}.eval_feedback set thread_id = p_kept_as
       where owner = p_owner and thread_id = p_thread and message_id in (
         select id from {schema}.messages where thread_id = p_kept_as and owner = p_owner and sequence > p_keeps
@@ -425,7 +426,7 @@ begin
       where log.run_id = any (v_runs) and log.owner = p_owner and run.id = log.run_id and run.owner = p_owner and run.thread_id = p_thread;
     delete from {schema}.runs
       where id = any (v_runs) and owner = p_owner and thread_id = p_thread and first_message > p_keeps;
-    delete from {schema}.eval_online_scores where owner = p_owner and run_id = any (v_runs);
+    delete from {schema}.eval_online_scores where owner = p_owner and thread_id = p_thread and run_id = any (v_runs);
     update {schema}.runs set last_message = least(last_message, p_keeps), log_pruned = true
       where id = any (v_runs) and owner = p_owner and thread_id = p_thread;
   end if;

@@ -213,8 +213,8 @@ begin
 end $$`
 )
 
-const columns = `id uuid, content text, content_hash text, metadata text, source text, valid_from timestamptz,
-  valid_until timestamptz, said_at timestamptz, session text, speaker text, created_at timestamptz, updated_at timestamptz`
+const columns = `id uuid, content text, content_hash text, metadata text, source text, confirmed_by text,
+  valid_from timestamptz, valid_until timestamptz, said_at timestamptz, session text, speaker text, created_at timestamptz, updated_at timestamptz`
 
 const indexColumns = `language text, bodies text[], places text[], terms text[], offsets text[], impacts text[], model text,
   dimensions integer, ordinals integer[], vectors text[]`
@@ -242,7 +242,10 @@ begin
   if not {schema}.lock_memories(p_owner, p_assistant) then return null; end if;
   if p_most is not null then
     perform pg_advisory_xact_lock(hashtextextended(p_owner || 'memories', 0));
-    select p_most - count(*) into v_left from (select from {schema}.memories where owner = p_owner limit p_most) stored;
+    -- Each change removes one memory at most, so those beyond that many need not be counted.
+    select p_most - count(*) into v_left from (
+      select from {schema}.memories where owner = p_owner limit p_most + json_array_length(p_changes::json)
+    ) stored;
   end if;
   if p_run is not null then
     select outcomes into v_known from {schema}.memory_runs where owner = p_owner and run_id = p_run;
@@ -257,7 +260,7 @@ begin
     for v_change in
       select one.* from rows from (
         json_to_recordset(p_changes::json) as (change text, ${columns}, ${indexColumns})
-      ) with ordinality one (change, id, content, content_hash, metadata, source, valid_from, valid_until, said_at, session, speaker,
+      ) with ordinality one (change, id, content, content_hash, metadata, source, confirmed_by, valid_from, valid_until, said_at, session, speaker,
         created_at, updated_at, language, bodies, places, terms, offsets, impacts, model, dimensions, ordinals, vectors, place)
       order by one.place
     loop
@@ -285,7 +288,7 @@ begin
       elsif v_change.change = 'Update' then
         perform {schema}.keep_memory_version(p_owner, v_change.id, v_change.id, p_at);
         update {schema}.memories set content = v_change.content, content_hash = v_change.content_hash, metadata = v_change.metadata,
-          source = v_change.source, confirmed_by = null, valid_from = v_change.valid_from, valid_until = v_change.valid_until,
+          source = v_change.source, confirmed_by = v_change.confirmed_by, valid_from = v_change.valid_from, valid_until = v_change.valid_until,
           said_at = v_change.said_at, session = v_change.session, speaker = v_change.speaker, updated_at = v_change.updated_at
           where owner = p_owner and id = v_change.id;
         v_event := 'Updated';
@@ -293,9 +296,9 @@ begin
         v_event := 'Full';
       else
         v_left := v_left - 1;
-        insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, valid_from, valid_until,
-          said_at, session, speaker, created_at, updated_at)
-        values (p_owner, v_change.id, p_assistant, v_change.content_hash, v_change.content, v_change.metadata, v_change.source,
+        insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, confirmed_by,
+          valid_from, valid_until, said_at, session, speaker, created_at, updated_at)
+        values (p_owner, v_change.id, p_assistant, v_change.content_hash, v_change.content, v_change.metadata, v_change.source, v_change.confirmed_by,
           v_change.valid_from, v_change.valid_until, v_change.said_at, v_change.session, v_change.speaker, v_change.created_at,
           v_change.updated_at);
         v_event := 'Added';
@@ -305,6 +308,7 @@ begin
           v_change.places, v_change.terms, v_change.offsets, v_change.impacts, v_change.model, v_change.dimensions,
           v_change.ordinals, v_change.vectors);
       end if;
+      if v_event in ('Deleted', 'Merged') then v_left := v_left + 1; end if;
       v_outcomes := v_outcomes || json_build_object('event', v_event, 'id', v_id);
     end loop;
     perform {schema}.reweigh_search_document(p_owner, 'memories:' || p_assistant, one.id, one.language, one.terms, one.offsets, one.impacts)

@@ -220,7 +220,8 @@ const reserveMore = sqlFunction(
 declare
   v_grant text;
 begin
-  perform from {schema}.runs where id = p_run and owner = p_owner and token = p_token and status = 'IN_PROGRESS' for no key update;
+  perform from {schema}.runs where id = p_run and owner = p_owner and token = p_token and status in ('QUEUED', 'IN_PROGRESS')
+    for no key update;
   if not found then return null; end if;
   perform {schema}.lock_rate(p_owner, 'turns');
   v_grant := {schema}.grant_budget(p_owner, p_request, 0);

@@ -118,9 +118,9 @@ begin
   select * into v_before from {schema}.messages
     where thread_id = p_thread and sequence = v_place and owner = p_owner for no key update;
   if found then
-    update {schema}.messages set status = p_status, tokens = p_tokens, body = p_body, tool_results = p_results
+    update {schema}.messages set created_at = p_at, status = p_status, tokens = p_tokens, body = p_body, tool_results = p_results
       where thread_id = p_thread and owner = p_owner and sequence = v_place;
-    update {schema}.threads set tokens = tokens + p_tokens - v_before.tokens, revision = revision + 1
+    update {schema}.threads set tokens = tokens + p_tokens - v_before.tokens, updated_at = greatest(updated_at, p_at), revision = revision + 1
       where id = p_thread and owner = p_owner;
     if p_tokens = v_before.tokens then return; end if;
     update {schema}.messages set tokens_before = tokens_before + p_tokens - v_before.tokens

@@ -2,11 +2,9 @@
  * The functions that put a run in progress: `begin_run` for a new run, `activate_run` for a queued run whose turn has come, and
  * `continue_run` for a run whose open calls are all answered; `answer_some` stores answers while other calls stay open.
  */
-import { erasingState } from "./Owners.ts"
+import { refuseErasing } from "./Owners.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 import { joinedRevision } from "./Threads.ts"
-
-const refuseErasing = `raise exception using errcode = '${erasingState}', message = 'Everything of the owner is being erased.';`
 
 /**
  * For a repeated call of `begin_run` with the same run id, which happens when the first result was lost on its way. Returns the first result
@@ -77,6 +75,7 @@ declare
   v_active integer;
   v_waits boolean;
   v_in_session boolean;
+  v_is_held boolean;
   v_is_known boolean;
   v_metadata text;
   v_assistant_version integer;
@@ -127,12 +126,11 @@ begin
   if v_assistant is null then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
   if p_decided_on is not null and p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
 
-  -- Not one condition: the server starts a query for it, also when its first half is false.
   if v_in_session then
-    if exists (
-      select from {schema}.realtime_sessions
-        where owner = p_owner and thread_id = p_thread and lease_until > clock_timestamp()
-    ) then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
+    -- The lock keeps an expired session from renewing its lease until the run has the thread.
+    select lease_until > clock_timestamp() into v_is_held from {schema}.realtime_sessions
+      where owner = p_owner and thread_id = p_thread for update;
+    if v_is_held then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
   end if;
   if v_active > 0 then
     select run_id into v_ahead from {schema}.active_runs where thread_id = p_thread and owner = p_owner order by place limit 1;
@@ -160,6 +158,7 @@ begin
     select message_count, tokens, waits into v_messages, v_tokens, v_waits from {schema}.threads where id = p_thread and owner = p_owner;
   end if;
 
+  if v_in_session then delete from {schema}.realtime_sessions where owner = p_owner and thread_id = p_thread; end if;
   v_status := case when v_active > 0 then 'QUEUED' when p_saves then 'COMPLETED' else 'IN_PROGRESS' end;
   v_sequence := case when v_status = 'QUEUED' then - v_place else v_messages + 1 end;
   if v_waits and v_status <> 'QUEUED' then perform {schema}.supersede(p_owner, p_thread, p_at); end if;

@@ -86,6 +86,7 @@ begin
 end $$`
 )
 
+/** Of two fields of one name the last one counts. The outcome is not read as `jsonb`, which refuses some strings of JSON. */
 const retryDelivery = sqlFunction(
   "retry_webhook_delivery",
   `(p_owner text, p_id uuid, p_round integer, p_follow_ups text, p_key text, p_fingerprint text, p_answer text)
@@ -95,7 +96,7 @@ begin
   if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_id, p_answer) is not null then return 'repeated'; end if;
   update {schema}.webhook_deliveries
     set round = p_round + 1, at_rest = false,
-        outcome = (outcome::jsonb || '{"status": "pending", "attempts": 0}'::jsonb)::text
+        outcome = left(outcome, -1) || ',"status":"pending","attempts":0}'
     where owner = p_owner and id = p_id and round = p_round;
   if not found then
     delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
