@@ -68,6 +68,38 @@ describe("evaluate", () => {
     await kernel.close()
   })
 
+  it("begins no further attempt when one could not be prepared, and is over when it says so", async () => {
+    const kernel = await open()
+    const { id: assistantId } = await kernel.assistants.create({ name: "A" })
+    let prepared = 0
+    let under = 0
+    const watched = {
+      ...kernel,
+      send: async (...given: Parameters<typeof kernel.send>) => {
+        under++
+        try {
+          return await kernel.send(...given)
+        } finally {
+          under--
+        }
+      }
+    }
+    const cases = Array.from({ length: 12 }, (_, place) => ({ question: `Question ${place}` }))
+    const prepare = () => {
+      prepared++
+      if (prepared === 2) throw new Error("No data for this case.")
+    }
+    const variants = [{ name: "now", assistantId }]
+    const failed = await evaluate(cases, { kernel: watched, concurrency: 2, prepare, variants }).catch(
+      (error: unknown) => error
+    )
+    assert.match(String(failed), /No data for this case/u)
+    assert.strictEqual(under, 0)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.isAtMost(prepared, 2)
+    await kernel.close()
+  })
+
   it("has the matcher for one reply", async () => {
     const kernel = await open()
     const { toPass } = matchers({ kernel, judge: { provider: "scripted", model: "judge" } })

@@ -169,8 +169,11 @@ export const documentsLayer: Layer.Layer<
       const from = { documentId: source.id, scope: searchScope(source.scope) }
       // Nobody sees the record before its chunks: the clone is a draft until all is copied, and a draft is removed with its documents.
       if (!(yield* insert(document))) return false
-      if (document.status === "completed") yield* index.copy(from, { documentId: id, scope: searchScope(scope) })
-      return true
+      if (document.status !== "completed" || document.chunkCount === null) return true
+      if (yield* index.copy(from, { documentId: id, scope: searchScope(scope) })) return true
+      // The source was deleted after its bytes were read.
+      yield* forgetting.forget(document)
+      return false
     })
 
     /** Copies the documents of an assistant with their chunks and vectors; nothing is computed again. */

@@ -31,7 +31,7 @@ const vectorsKind = "documents.vectors"
 
 const Order = Schema.Struct({ assistantId: AssistantId, scope: SearchScope })
 
-/** How long a scope is not checked again after all its vectors were found. */
+/** How long nothing more is ordered for a scope. */
 const pauseMillis = 60 * 60_000
 
 /** Called after a search with a vector. */
@@ -52,8 +52,8 @@ export const makeNoticing = Effect.gen(function* () {
       const key = `${provider}/${model} ${scope}`
       if (now - (looked.get(key) ?? Number.NEGATIVE_INFINITY) < pauseMillis) continue
       if (looked.size > 10_000) looked.clear()
-      looked.set(key, now)
       yield* followUps.add([yield* newFollowUp({ kind: vectorsKind, key, payload: { assistantId, scope } })])
+      looked.set(key, now)
     }
   })
   return notice
@@ -85,13 +85,11 @@ export const makeVectorWorker = Effect.gen(function* () {
       "document"
     ).pipe(
       hold({ need, assistantId, promptTokens, model: null }),
-      Effect.catchTag("InsufficientCredit", withoutCredit("to embed documents")),
-      Effect.mapError((error) => {
-        if (error._tag === "FollowUpFailed") return error
-        const { message } = error
-        return error._tag === "ModelError"
-          ? new FollowUpFailed({ message, isRetryable: error.isRetryable, isOutage: error.isRetryable })
-          : new FollowUpFailed({ message, isRetryable: error._tag === "StoreUnavailable" })
+      Effect.catchTags({
+        InsufficientCredit: withoutCredit("to embed documents"),
+        ModelError: ({ isRetryable, message }) =>
+          Effect.fail(new FollowUpFailed({ message, isRetryable, isOutage: isRetryable })),
+        EmbeddingFailed: ({ message }) => Effect.fail(new FollowUpFailed({ message, isRetryable: false }))
       })
     )
     return vectors

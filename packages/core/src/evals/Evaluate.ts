@@ -142,7 +142,7 @@ const checkAsked = (
   if (problems.length > 0) throw new TypeError(`These expectations cannot be checked. ${problems.join(" ")}`)
 }
 
-/** Runs so many at once, and gives the results in the order of the list. */
+/** Runs so many at once, and gives the results in the order of the list. When one fails, no other begins, and those under way are awaited. */
 const inPool = async <A>(
   tasks: ReadonlyArray<() => Promise<A>>,
   most: number,
@@ -151,13 +151,19 @@ const inPool = async <A>(
   const results: Array<A> = []
   let next = 0
   const work = async () => {
-    for (let index = next++; index < tasks.length; index = next++) {
-      signal?.throwIfAborted()
-      const task = tasks[index]
-      if (task !== undefined) results[index] = await task()
+    try {
+      for (let index = next++; index < tasks.length; index = next++) {
+        signal?.throwIfAborted()
+        const task = tasks[index]
+        if (task !== undefined) results[index] = await task()
+      }
+    } finally {
+      next = tasks.length
     }
   }
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(most, tasks.length)) }, work))
+  const working = Array.from({ length: Math.max(1, Math.min(most, tasks.length)) }, work)
+  await Promise.allSettled(working)
+  await Promise.all(working)
   return results
 }
 

@@ -256,6 +256,20 @@ export const registerAttempts = Effect.gen(function* () {
     if (came !== null) yield* record(experiment, { ...came, number, endedAt: yield* now }, payload)
   })
 
+  const recordFailure = Effect.fnUntraced(function* (
+    experiment: Experiment,
+    payload: typeof Payload.Type,
+    error: string
+  ) {
+    const { number } = payload
+    const caseId = attemptAt(experiment, number)?.caseId
+    const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
+    const found = planAttempt(experiment, number, evalCase)
+    if (found === null) return
+    const result = { ...failedResult(found.attempt, error), ...nothing }
+    yield* record(experiment, { ...result, number, endedAt: yield* now }, payload)
+  })
+
   yield* followUps.register(
     typedWorker({
       kind: attemptKind,
@@ -264,14 +278,9 @@ export const registerAttempts = Effect.gen(function* () {
       run: (payload, followUp) => Effect.andThen(run(payload, followUp), removeScratch(payload, followUp)),
       giveUp: Effect.fnUntraced(function* (followUp, error) {
         const payload = Option.getOrUndefined(readPayload(followUp.payload))
-        const state = payload && Option.getOrUndefined(yield* store.getExperiment(payload.experimentId))
-        if (payload === undefined || state?.status !== "running") return
-        const { caseId } = attemptAt(state.experiment, payload.number) ?? {}
-        const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
-        const found = planAttempt(state.experiment, payload.number, evalCase)
-        if (found === null) return
-        const result = { ...failedResult(found.attempt, error), ...nothing }
-        yield* record(state.experiment, { ...result, number: payload.number, endedAt: yield* now }, payload)
+        if (payload === undefined) return
+        const state = Option.getOrUndefined(yield* store.getExperiment(payload.experimentId))
+        if (state?.status === "running") yield* recordFailure(state.experiment, payload, error)
         yield* removeScratch(payload, followUp)
       })
     })

@@ -19,6 +19,7 @@ import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import type { Providers } from "../models/Provider.ts"
 import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
 import { runYielding } from "../primitives/RunYielding.ts"
+import type { Steps } from "../primitives/Steps.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { noteOnQuery } from "../retrieval/Terms.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
@@ -79,6 +80,9 @@ export const memoriesLayer: Layer.Layer<
       if (quota.memories === null || more === 0) return
       const left = quota.memories - (yield* quotas.memories)
       if (left < more) return yield* full(quota, Math.max(left, 0))
+    })
+    const countNew = Effect.fnUntraced(function* (assistantId: AssistantId, texts: ReadonlyArray<MemoryText>) {
+      return yield* runYielding(countingNew(texts, (yield* store.list(assistantId, null)).memories))
     })
     // Pending learning of the source's turns is not copied.
     yield* (yield* Copies).register({
@@ -234,7 +238,9 @@ export const memoriesLayer: Layer.Layer<
         const at = yield* now
         const { lines, problems } = yield* runYielding(readingLines(text, unusableReason))
         if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
-        yield* ensureRoom(lines.length)
+        yield* Effect.catchTag(ensureRoom(lines.length), "OverLimit", () =>
+          Effect.flatMap(countNew(assistantId, lines), ensureRoom)
+        )
         const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
         const outcomes: Array<MemoryOutcome> = []
         let target = finder.findTarget(assistant)
@@ -259,6 +265,20 @@ export const memoriesLayer: Layer.Layer<
 
 /** Memories that an import stores in one step: in an embedded database all others wait for a step, and these take about 30 ms. */
 const mostAtOnce = 50
+
+/** How many of these texts are copies neither of each other nor of what is known. */
+function* countingNew(texts: ReadonlyArray<MemoryText>, known: ReadonlyArray<MemoryText>): Steps<number> {
+  const keys = new Set<string>()
+  for (const { content } of texts) {
+    keys.add(memoryKey(content))
+    yield
+  }
+  for (const { content } of known) {
+    keys.delete(memoryKey(content))
+    yield
+  }
+  return keys.size
+}
 
 const unusableReason = (content: string): MemoryUnusable["reason"] | null => {
   if (content.length > longestMemory) return content.trim() === "" ? "empty" : "too_long"

@@ -72,7 +72,7 @@ const renewLeases = Effect.fnUntraced(
     )
     for (const session of open) if (lost.has(session.lease.sessionId)) session.relay.input(lostLease)
   },
-  Effect.catchTag("StoreUnavailable", () => Effect.logWarning("The leases of voice sessions could not be renewed"))
+  Effect.catchCause((cause) => Effect.logWarning("The leases of voice sessions could not be renewed", cause))
 )
 
 /** Three attempts before a lease expires. */

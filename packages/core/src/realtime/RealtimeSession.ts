@@ -15,6 +15,7 @@ import { Principal } from "../access/Principal.ts"
 import { makeDayBudget } from "../metering/DayBudget.ts"
 import { Metering } from "../metering/Metering.ts"
 import type { QuotaStore } from "../metering/QuotaStore.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { traced } from "../primitives/Traced.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
@@ -48,7 +49,7 @@ export class RealtimeSession extends Context.Service<
   static readonly layer: Layer.Layer<
     RealtimeSession,
     never,
-    SessionAdmission | SessionTools | OpenSessions | SessionStore | ThreadStore | FollowUps | QuotaStore
+    SessionAdmission | SessionTools | OpenSessions | SessionStore | ThreadStore | FollowUps | QuotaStore | UsageLedger
   > = Layer.effect(
     RealtimeSession,
     Effect.gen(function* () {
@@ -57,6 +58,7 @@ export class RealtimeSession extends Context.Service<
       const open = yield* OpenSessions
       const store = yield* SessionStore
       const threads = yield* ThreadStore
+      const ledger = yield* UsageLedger
       const { wake: wakeFollowUps } = yield* FollowUps
       const metering = yield* Metering
       const dayBudget = yield* makeDayBudget
@@ -128,6 +130,7 @@ export class RealtimeSession extends Context.Service<
         const { assistantId, id: threadId } = opening.place.thread
         const keeper = makeSessionKeeper({
           store,
+          ledger,
           metering,
           counter,
           lease,

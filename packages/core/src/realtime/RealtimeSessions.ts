@@ -127,11 +127,16 @@ const reportCharges = Effect.fnUntraced(
   function* (store: typeof SessionStore.Service, metering: MeteringPort) {
     const now = yield* Clock.currentTimeMillis
     for (const charge of yield* store.unreported(new Date(now - Duration.toMillis(reportAfter)), 100)) {
-      yield* report(metering, charge)
-      yield* store.reported([charge])
+      // One that the meter never takes must not keep it from hearing of the others.
+      yield* report(metering, charge).pipe(
+        Effect.andThen(store.reported([charge])),
+        Effect.catchCause((cause) =>
+          Effect.logWarning(`A charge of voice session ${charge.sessionId} could not be reported yet`, cause)
+        )
+      )
     }
   },
-  Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be reported yet", cause)),
+  Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be read yet", cause)),
   Effect.repeat(Schedule.spaced("30 seconds")),
   Effect.asVoid
 )

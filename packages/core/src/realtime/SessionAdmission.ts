@@ -218,7 +218,7 @@ export class SessionAdmission extends Context.Service<
         yield* refuseIf(historyProblem(0, [], (yield* prepare(model, setup)).instructions, limits))
         yield* Effect.catchTag(credit(audioCredit, place.assistant.id), "InsufficientCredit", withoutCredit)
         yield* unknownPlace(places.store(place))
-        const { held, messages, total } = yield* takeThread(place)
+        const { held, messages, total } = yield* Effect.onError(takeThread(place), () => places.remove(place))
         const history = spokenHistory(messages, place.summary)
         const covered = place.summary?.throughSequence ?? 0
         const seeded = { ...setup, history }

@@ -8,8 +8,10 @@ import * as Latch from "effect/Latch"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { MeteringPort, UsageReport } from "../metering/Metering.ts"
+import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import { MessageId, newId, RunId } from "../primitives/Ids.ts"
+import { ChargeId, MessageId, newId, RunId } from "../primitives/Ids.ts"
+import { keyedId } from "../primitives/KeyedId.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Metadata } from "../threads/Thread.ts"
@@ -66,6 +68,8 @@ export const sessionReport = (
 
 export interface KeeperSetup {
   readonly store: typeof SessionStore.Service
+  /** Gets the charges of a session that has lost its thread. */
+  readonly ledger: Pick<typeof UsageLedger.Service, "add">
   readonly metering: MeteringPort
   readonly counter: TokenCounterPort
   readonly lease: SessionLease
@@ -124,6 +128,17 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     }
   })
 
+  const chargeLost = Effect.fnUntraced(function* ({
+    model: charged,
+    number,
+    provider: by,
+    purpose,
+    usage
+  }: SessionCharge) {
+    const id = yield* keyedId(ChargeId, ["session", lease.sessionId, number])
+    yield* setup.ledger.add(id, [{ provider: by, model: charged, purpose, usage }], setup.assistant.id)
+  })
+
   const flush = Effect.gen(function* () {
     const entries = source.unsaved()
     const written = unsaved
@@ -133,12 +148,15 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     yield* orderFollowUps(entries)
     const ordering = followUps
     const at = new Date(yield* Clock.currentTimeMillis)
-    if (!(yield* store.write(lease, { messages, charges: written, followUps: ordering }, at))) return "lost" as const
-    source.saved(entries)
+    const isOurs = yield* store.write(lease, { messages, charges: written, followUps: ordering }, at)
+    // What was used is paid for, also where another session has the thread.
+    if (!isOurs) for (const charge of written) yield* chargeLost(charge)
     unsaved = unsaved.filter((charge) => !written.includes(charge))
+    unmetered = [...unmetered, ...written]
+    if (!isOurs) return "lost" as const
+    source.saved(entries)
     followUps = followUps.filter((followUp) => !ordering.includes(followUp))
     if (ordering.length > 0) setup.onFollowUps()
-    unmetered = [...unmetered, ...written]
     if (written.length > 0) yield* setup.onCharged
     const settings = changed.at(-1)
     if (settings !== undefined) {

@@ -28,6 +28,8 @@ export class SessionPlaces extends Context.Service<
       request: PlaceRequest
     ) => Effect.Effect<Place, ThreadNotFound | AssistantNotFound | StoreUnavailable, Principal>
     readonly store: (place: Place) => Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal>
+    /** Removes what `store` has stored. */
+    readonly remove: (place: Place) => Effect.Effect<void, never, Principal>
   }
 >()("@colloquy/core/realtime/SessionPlaces") {
   static readonly layer: Layer.Layer<SessionPlaces, never, AssistantStore | ThreadStore | Providers> = Layer.effect(
@@ -43,7 +45,8 @@ export class SessionPlaces extends Context.Service<
             // Versions go with their assistant only, and then its threads are gone too.
             (place) => Effect.catchTag(records.atVersion(place), "AssistantVersionUnknown", () => Effect.succeed(place))
           ),
-        store: records.storeNew
+        store: records.storeNew,
+        remove: records.removeNew
       })
     )
   ).pipe(Layer.provide(PlaceRecords.layer))

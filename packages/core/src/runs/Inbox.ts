@@ -89,14 +89,15 @@ export class Inbox extends Context.Service<
         let followedAt = yield* Clock.currentTimeMillis
         const next: Effect.Effect<ReadonlyArray<RunChange>, StoreUnavailable, Principal> = Effect.gen(function* () {
           while (true) {
+            const now = yield* Clock.currentTimeMillis
+            if (now - followedAt >= Duration.toMillis(refresh)) {
+              yield* repeatWhileUnavailable(follow, outage)
+              followedAt = now
+            }
             const found = yield* repeatWhileUnavailable(store.changes(last, kept, changesAtOnce), outage)
             last = found.at(-1)?.mark ?? last
             if (found.length > 0) return found
             yield* Effect.sleep(settings.poll)
-            const now = yield* Clock.currentTimeMillis
-            if (now - followedAt < Duration.toMillis(refresh)) continue
-            yield* repeatWhileUnavailable(follow, outage)
-            followedAt = now
           }
         })
         return Stream.fromEffectRepeat(Effect.provideService(next, Principal, principal)).pipe(

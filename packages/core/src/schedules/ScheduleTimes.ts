@@ -29,8 +29,13 @@ export const readTimes = (
   const zone: ReadonlyArray<TimeProblem> = isZone(timezone)
     ? []
     : [{ field: "timezone", message: "There is no such time zone. Give a name such as Europe/Berlin, or UTC." }]
-  const five = cron.length <= longest && cron.trim().split(/\s+/u).length === 5
-  const read = five ? Cron.parse(cron.trim(), zone.length === 0 ? timezone : "UTC") : undefined
+  const fields = cron.length <= longest ? cron.trim().split(/\s+/u) : []
+  // What is wanted all the time is wanted in both of the hours that clocks show twice, and a time of day once.
+  const onDstOverlap = fields[1]?.startsWith("*") === true ? "both" : "earlier"
+  const read =
+    fields.length === 5
+      ? Cron.parse(fields.join(" "), zone.length === 0 ? timezone : "UTC", { onDstOverlap })
+      : undefined
   if (read === undefined || Result.isFailure(read)) {
     const message =
       "This is no cron expression with five fields: minute, hour, day of the month, month, day of the week."

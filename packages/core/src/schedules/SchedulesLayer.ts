@@ -296,8 +296,9 @@ export const layerSchedules: Layer.Layer<
         const asked: Schedule = { ...before, ...given, updatedAt: at }
         const isSame =
           asked.cron === before.cron && asked.timezone === before.timezone && asked.paused === before.paused
-        const after = yield* checked(asked, at)
-        const schedule = isSame ? { ...after, next: before.next } : after
+        // The thread of before may be gone, which keeps nobody from changing the rest.
+        const { next } = yield* checked({ ...asked, threadId: change.threadId ?? null }, at)
+        const schedule = { ...asked, next: isSame ? before.next : next }
         if (!(yield* store.replace(schedule))) return yield* new ScheduleNotFound({ scheduleId: id })
         return withTimes(schedule, at)
       }),

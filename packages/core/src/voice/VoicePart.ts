@@ -63,6 +63,8 @@ const makePart = Effect.gen(function* () {
     const stored = yield* blobs.head(recording.blobId)
     if (Option.isNone(stored)) return
     const { documentId: id, ...file } = recording
+    // A repeat, after a write whose answer was lost.
+    if (Option.isSome(yield* documents.get(id))) return
     const at = new Date(yield* Clock.currentTimeMillis)
     const { size } = stored.value
     yield* documents.insert(unindexedDocument({ ...file, size, id, scope, metadata: { recorded: true } }, at), [])

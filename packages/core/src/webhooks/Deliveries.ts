@@ -10,7 +10,8 @@ import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
-import { DeliveryId, RunId } from "../primitives/Ids.ts"
+import { DeliveryId, RunId, type WebhookId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
@@ -40,6 +41,8 @@ const readDeliver = Schema.decodeUnknownOption(DeliverPayload)
 /** Between the attempts of a delivery. After the last one it is dead. */
 const pauses = ["5 seconds", "30 seconds", "5 minutes", "1 hour", "6 hours"] as const
 
+const webhooksAtOnce = 100
+
 export const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
 /** The work of one round of a delivery. */
@@ -56,6 +59,14 @@ export const registerWorkers = Effect.gen(function* () {
   const secrets = yield* WebhookSecrets
   const followUps = yield* FollowUps
   const settings = yield* WebhookSettings
+
+  /** Also those of an owner who has more than may be made by now. */
+  const all = (after?: WebhookId): Effect.Effect<ReadonlyArray<Webhook>, StoreUnavailable, Principal> =>
+    Effect.flatMap(store.list({ limit: webhooksAtOnce, ...(after === undefined ? {} : { after }) }), (page) =>
+      page.length < webhooksAtOnce
+        ? Effect.succeed(page)
+        : Effect.map(all(page.at(-1)?.id), (rest) => [...page, ...rest])
+    )
 
   /** The record of a run as the event tells it, also when the run is in another state by now. Null: the run is gone. */
   const recordOfRun = Effect.fnUntraced(function* (runId: RunId, type: WebhookEvent) {
@@ -81,7 +92,7 @@ export const registerWorkers = Effect.gen(function* () {
       // No record waits: the follow-up is stored with what it tells of.
       run: Effect.fnUntraced(function* ({ key, record, runId, type }: EventPayload, { createdAt }) {
         const { ownerId } = yield* Principal
-        const webhooks = (yield* store.list({ limit: settings.most })).filter(({ events }) => events.includes(type))
+        const webhooks = (yield* all()).filter(({ events }) => events.includes(type))
         if (webhooks.length === 0) return
         const told = runId === null ? record : yield* recordOfRun(runId, type)
         if (told === null) return

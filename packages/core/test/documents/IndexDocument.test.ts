@@ -9,6 +9,7 @@ import {
   ExtractionFailed,
   sweepOrphanedBlobs
 } from "@colloquy/core/documents"
+import { ChunkIndex } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -389,6 +390,33 @@ describe("a process that dies", () => {
       yield* TestClock.adjust("10 seconds")
       assert.isBelow(early, 0)
       assert.deepInclude(yield* room.run(read(document)), { status: "completed", chunkCount: 1 })
+    })
+  )
+
+  test(
+    "leaves out of a clone what is deleted at the moment at which it is copied",
+    Effect.gen(function* () {
+      const { state, storage } = yield* memoryStorage
+      let deleted: Effect.Effect<unknown, unknown> = Effect.void
+      const late = Layer.effect(
+        ChunkIndex,
+        ChunkIndex.useSync((index) =>
+          ChunkIndex.of({
+            ...index,
+            copy: (from, to) => Effect.andThen(Effect.orDie(deleted), index.copy(from, to))
+          })
+        )
+      ).pipe(Layer.provide(storage))
+      const room = yield* openRoom(Layer.provideMerge(late, storage))
+      const { assistantId } = yield* room.run(openPlace)
+      const { id } = yield* room.run(upload({ _tag: "Assistant", assistantId }))
+      yield* tick
+      deleted = Principal.provide("ada")(room.run(Documents.use((documents) => documents.remove(id))))
+      const { assistant, copied } = yield* room.run(Assistants.use((assistants) => assistants.clone(assistantId, {})))
+      assert.deepStrictEqual(copied, { documents: 0 })
+      const listed = Documents.use((documents) => documents.list({ assistantId: assistant.id }, firstPage))
+      assert.deepStrictEqual(yield* room.run(listed), [])
+      assert.strictEqual(state.blobs.size, 0)
     })
   )
 

@@ -1,6 +1,18 @@
 /** Experiments in virtual time: attempts are answered, scored and compared, stop when they should, and leave no thread behind. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Assistants, type HostedTool, HostedTools, Inbox, Kernel, Principal, Threads, Turns } from "@colloquy/core"
+import {
+  Assistants,
+  type HostedTool,
+  HostedTools,
+  Inbox,
+  InsufficientCredit,
+  Kernel,
+  Metering,
+  type MeteringPort,
+  Principal,
+  Threads,
+  Turns
+} from "@colloquy/core"
 import { Evals, EvalStore, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
 import {
   callTool,
@@ -250,6 +262,33 @@ it.live("an answer whose judge failed is scored again, and not asked for and pai
     state
   )
 })
+
+it.live(
+  "an attempt that nobody may pay to judge leaves no thread, also when its experiment has ended meanwhile",
+  () => {
+    const state = InMemory.makeState()
+    let purposes = 0
+    const metering: MeteringPort = {
+      ensureCredit: ({ purpose }) =>
+        Effect.suspend(() => {
+          if (purpose !== "judge") return Effect.void
+          purposes++
+          for (const row of state.experiments.values()) row.state = { ...row.state, status: "stopped" }
+          return Effect.fail(new InsufficientCredit({}))
+        }),
+      record: () => Effect.void
+    }
+    return inWorld(
+      { steps: [say("Paris.")] },
+      Effect.gen(function* () {
+        yield* make([{ expectations: [{ kind: "judge", question: "Is it right?" }] }])
+        yield* pass
+        assert.deepStrictEqual([purposes, state.threads.size], [1, 0])
+      }),
+      state
+    ).pipe(Effect.provideService(Metering, metering))
+  }
+)
 
 it.live("an experiment that cannot be is refused with every problem and its place", () =>
   inWorld(

@@ -1,11 +1,12 @@
 /** Memories written by hand: the use cases over the in-memory store. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Assistants, Principal } from "@colloquy/core"
+import { Assistants, noQuota, Principal, Quotas } from "@colloquy/core"
 import { Memories, MemoryId, MemoryStore } from "@colloquy/core/memory"
 import { prepareTurns } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import { quiet } from "../support/Story.ts"
 import { type Body, memoryKernel, remembered } from "./MemoryKernel.ts"
 
@@ -226,6 +227,27 @@ describe("Memories", () => {
       )
       assert.strictEqual((yield* memories.stats(b)).total, 2)
     })
+  )
+
+  it.effect("that are there already need no room when they come in again", () =>
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const a = yield* openAssistant
+      const lines = Array.from({ length: 60 }, (_, at) => JSON.stringify({ content: `Fact ${at}` }))
+      // As an import leaves it that ended half way.
+      yield* memories.import(a, lines.slice(0, 50).join("\n"))
+      assert.deepStrictEqual(yield* memories.import(a, lines.join("\n")), { imported: 10, skipped: 50 })
+      const more = yield* Effect.flip(memories.import(a, JSON.stringify({ content: "One more" })))
+      assert.strictEqual(more._tag, "OverLimit")
+    }).pipe(
+      Principal.provide("ada"),
+      Effect.provide([
+        memoryKernel([], InMemory.makeState()).pipe(
+          Layer.provide(Layer.succeed(Quotas, () => ({ ...noQuota, memories: 60 })))
+        ),
+        quiet
+      ])
+    )
   )
 
   test(

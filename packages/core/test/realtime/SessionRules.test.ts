@@ -35,12 +35,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import { TestClock } from "effect/testing"
 import { historyProblem } from "../../src/realtime/SessionPlan.ts"
 import { frame, stored, tools, voiceStory as story } from "../support/Voice.ts"
 
 const { callTool, hang, hear, read, refuse, say } = ScriptedRealtime
+
+/** The store itself. */
+const InMemoryStore = (state: InMemory.State) => Effect.provide(SessionStore, InMemory.layerFrom(state))
 
 const newKey = Effect.gen(function* () {
   return (yield* (yield* Keys).make("voice")).key
@@ -225,6 +229,23 @@ describe("realtime first frame", () => {
         record: () => Effect.void
       })
     }
+  )
+
+  story(
+    "one session too many is refused, and leaves nothing behind",
+    [[hang]],
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const client = yield* TestRealtime.connect({ threadId: id })
+      yield* client.next("SessionBegin")
+      yield* refusedWith(yield* TestRealtime.connect(), "session_limit")
+      assert.deepStrictEqual(
+        (yield* (yield* ThreadStore).list(firstPage)).map((thread) => thread.id),
+        [id]
+      )
+      assert.lengthOf(yield* (yield* AssistantStore).list(firstPage), 1)
+    }),
+    { host: Layer.succeed(Quotas, () => ({ ...noQuota, sessionsAtOnce: 1 })) }
   )
 
   story(
@@ -669,6 +690,123 @@ describe("the end", () => {
       Effect.scoped,
       asNewOwner,
       Effect.provide(TestRealtime.layer([[say("Two.")]]).pipe(Layer.provide(Layer.succeed(Metering, metering))))
+    )
+  })
+
+  it.effect("a meter that never takes the charges of one session is told those of the others", () => {
+    const reports: Array<UsageReport> = []
+    let isDown = true
+    let refused: string | null = null
+    const metering = {
+      ensureCredit: () => Effect.void,
+      record: (report: UsageReport) =>
+        Effect.suspend(() => {
+          if (report.runId === refused) return Effect.die(new Error("The meter has no account for it."))
+          if (isDown) return Effect.fail(new StoreUnavailable({ operation: "meter" }))
+          reports.push(report)
+          return Effect.void
+        })
+    }
+    const talk = Effect.gen(function* () {
+      const client = yield* TestRealtime.connect()
+      const { sessionId } = yield* client.next("SessionBegin")
+      yield* client.next("ResponseDone")
+      client.send({ _tag: "Stop" })
+      yield* refusedWith(client, "billing_pending")
+      return sessionId
+    })
+    return Effect.gen(function* () {
+      refused = yield* talk
+      const other = yield* talk
+      isDown = false
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual(
+        reports.map(({ runId }) => String(runId)),
+        [other]
+      )
+    }).pipe(
+      Effect.scoped,
+      asNewOwner,
+      Effect.provide(
+        TestRealtime.layer([[say("One.")], [say("Two.")]]).pipe(
+          Layer.provide([Layer.succeed(Metering, metering), Logger.layer([])])
+        )
+      )
+    )
+  })
+
+  it.effect("a lease is renewed after the store has failed in a way that nobody foresaw", () => {
+    const state = InMemory.makeState()
+    let isFirst = true
+    const broken = Layer.effect(
+      SessionStore,
+      Effect.map(SessionStore, (store) => ({
+        ...store,
+        renew: (...given: Parameters<typeof store.renew>) =>
+          Effect.suspend(() => {
+            if (!isFirst) return store.renew(...given)
+            isFirst = false
+            return Effect.die(new Error("The driver of the database is broken."))
+          })
+      }))
+    ).pipe(Layer.provide(InMemory.layerFrom(state)))
+    return Effect.gen(function* () {
+      const { id } = yield* openThread
+      const client = yield* TestRealtime.connect({ threadId: id })
+      yield* client.next("SessionBegin")
+      yield* TestClock.adjust("100 seconds")
+      assert.strictEqual((yield* (yield* RunStore).begin(yield* sampleBegin(id)))._tag, "InSession")
+      yield* stop(client)
+    }).pipe(
+      Effect.scoped,
+      asNewOwner,
+      Effect.provide(
+        TestRealtime.layer([[hang]], { state, sessionStore: broken }).pipe(Layer.provide(Logger.layer([])))
+      )
+    )
+  })
+
+  it.effect("what a session has used is in the ledger, also when another one has taken its thread", () => {
+    const state = InMemory.makeState()
+    let isAway = false
+    const away = Layer.effect(
+      SessionStore,
+      Effect.map(SessionStore, (store) => ({
+        ...store,
+        renew: (...given: Parameters<typeof store.renew>) => (isAway ? Effect.succeed([]) : store.renew(...given)),
+        write: (...given: Parameters<typeof store.write>) =>
+          Effect.suspend(() =>
+            isAway ? Effect.fail(new StoreUnavailable({ operation: "SessionStore.write" })) : store.write(...given)
+          )
+      }))
+    ).pipe(Layer.provide(InMemory.layerFrom(state)))
+    return Effect.gen(function* () {
+      const { id } = yield* openThread
+      const client = yield* TestRealtime.connect({ threadId: id })
+      yield* client.next("SessionBegin")
+      isAway = true
+      client.speak(frame)
+      yield* client.next("ResponseDone")
+      yield* TestClock.adjust("16 seconds")
+      const direct = yield* InMemoryStore(state)
+      const taken = yield* direct.open(id, (yield* sampleBegin(id)).run.id, {
+        lease: Duration.minutes(1),
+        messages: 1,
+        at: new Date(0)
+      })
+      assert.strictEqual(taken._tag, "Opened")
+      isAway = false
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(yield* client.end, "fault")
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(
+        days.map(({ usage }) => usage.costUsd),
+        [0.001]
+      )
+    }).pipe(
+      Effect.scoped,
+      asNewOwner,
+      Effect.provide(TestRealtime.layer([[hear("One?"), say("Two."), hang]], { state, sessionStore: away }))
     )
   })
 

@@ -33,6 +33,19 @@ it.each([
   if (cron !== "0 0 31 * *") assert.strictEqual(time.toISOString().slice(0, 10), day)
 })
 
+it.each([
+  ["*/30 * * * *", ["00:30", "01:00", "01:30", "02:00"]],
+  ["0 */2 * * *", ["01:00", "03:00", "05:00", "07:00"]],
+  ["30 2 * * *", ["00:30"]]
+])("%s goes through the hour that comes twice once for each time of day, or all the time", (cron, times) => {
+  const night = new Date("2026-10-25T00:00:00Z")
+  const found = nextTimes(Result.getOrThrow(readTimes({ cron, timezone: "Europe/Berlin" }, night)), night)
+  assert.deepStrictEqual(
+    found.slice(0, times.length).map((time) => time.toISOString().slice(11, 16)),
+    times
+  )
+})
+
 describe("times that are kept", () => {
   const schedule = { cron: "*/7 1-3 * * *", timezone: "Europe/Berlin" }
   const searched = (at: Date) => nextTimes(Result.getOrThrow(readTimes(schedule, at)), at)

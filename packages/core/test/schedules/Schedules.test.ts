@@ -1,6 +1,17 @@
 /** Schedules in virtual time: each time begins one turn over any number of processes; missed times follow the rule; a refusal is told. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Assistants, Inbox, Kernel, noQuota, OverLimit, Principal, Providers, type Quota, Quotas } from "@colloquy/core"
+import {
+  Assistants,
+  Inbox,
+  Kernel,
+  noQuota,
+  OverLimit,
+  Principal,
+  Providers,
+  type Quota,
+  Quotas,
+  Threads
+} from "@colloquy/core"
 import { type NewSchedule, ScheduleRefused, Schedules } from "@colloquy/core/schedules"
 import { say, ScriptedModel } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
@@ -119,6 +130,27 @@ it.live("times without a process begin one turn, or none, as the schedule says",
     assert.include(schedule.last?.error, "missed times are skipped")
     assert.deepStrictEqual(times[0], new Date("2026-03-01T06:00:00Z"))
     yield* after.end
+  }).pipe(Effect.provide(TestClock.layer()))
+)
+
+it.live("a schedule whose thread was deleted can be paused, and gets no thread that is not there", () =>
+  Effect.gen(function* () {
+    const { end, services } = yield* open(InMemory.makeState())
+    const paused = Effect.gen(function* () {
+      const assistants = yield* Assistants
+      const assistant = yield* assistants.create({ name: "A" })
+      const thread = yield* assistants.createThread(assistant.id, null)
+      const schedules = yield* Schedules
+      const { id } = (yield* schedules.create(assistant.id, { ...hourly, threadId: thread.id })).schedule
+      yield* (yield* Threads).remove(thread.id)
+      const again = yield* Effect.flip(schedules.update(assistant.id, id, { threadId: thread.id }))
+      assert.strictEqual(again._tag, "ThreadNotFound")
+      const { schedule } = yield* schedules.update(assistant.id, id, { paused: true })
+      assert.strictEqual(schedule.threadId, thread.id)
+      return schedule.paused
+    })
+    assert.isTrue(yield* inProcess(services, paused))
+    yield* end
   }).pipe(Effect.provide(TestClock.layer()))
 )
 

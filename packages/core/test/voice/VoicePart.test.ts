@@ -15,6 +15,7 @@ import {
 } from "@colloquy/core"
 import {
   firstPage,
+  FollowUpStore,
   ModelError,
   type SpeechRequest,
   type TranscriptionRequest,
@@ -46,6 +47,25 @@ import {
   voiceRoom,
   voiceStory
 } from "./VoiceRoom.ts"
+
+/** The first record of a document is stored, and the caller is not told so. */
+const withoutFirstAnswer = (() => {
+  let isFirst = true
+  return Layer.effect(
+    DocumentStore,
+    DocumentStore.useSync((store) =>
+      DocumentStore.of({
+        ...store,
+        insert: (...given) =>
+          Effect.tap(store.insert(...given), () => {
+            if (!isFirst) return Effect.void
+            isFirst = false
+            return Effect.fail(new StoreUnavailable({ operation: "DocumentStore.insert" }))
+          })
+      })
+    )
+  ).pipe(Layer.provideMerge(InMemory.layer))
+})()
 
 const away = new ModelError({ reason: "overloaded", provider: "toy", model: "toy", shouldRetry: false })
 const busy = new ModelError({ reason: "rate_limited", provider: "toy", model: "toy", retryAfterMillis: 3000 })
@@ -207,6 +227,26 @@ describe("speech in", () => {
         [recording.documentId]
       )
     })
+  )
+
+  voiceStory(
+    "is kept once, also when the store did not say whether it was",
+    [],
+    () =>
+      Effect.gen(function* () {
+        const recording = yield* record()
+        const saved = yield* (yield* Turns).send({
+          content: "",
+          sendToModel: false,
+          options: { voice: { stt: {}, recording } }
+        })
+        yield* TestClock.adjust("1 minute")
+        assert.lengthOf(yield* documentsIn(saved.threadId), 1)
+        assert.deepStrictEqual(yield* (yield* FollowUpStore).dead(firstPage), [])
+        const [kept] = yield* (yield* FollowUpStore).list("voice.keep", firstPage)
+        assert.deepInclude(kept, { status: "done", attempts: 1 })
+      }),
+    { stores: withoutFirstAnswer }
   )
 
   for (const [title, ear] of [

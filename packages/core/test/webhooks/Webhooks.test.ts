@@ -18,10 +18,14 @@ interface Sent extends WebhookRequest {
 }
 
 /** Answers are taken from the front; without one it is a 204. */
-const wing = (sent: Array<Sent>, answers: Array<number | NotSent>) =>
+const wing = (
+  sent: Array<Sent>,
+  answers: Array<number | NotSent>,
+  { most = 20, state = InMemory.makeState() }: { readonly most?: number; readonly state?: InMemory.State } = {}
+) =>
   Layer.unwrap(
     Effect.map(ScriptedModel, ({ provider }) =>
-      Webhooks.layer().pipe(
+      Webhooks.layer({ most }).pipe(
         Layer.provide([
           Layer.succeed(WebhookSecrets, {
             seal: (secret, place) => Effect.succeed(`${place}|${Redacted.value(secret)}`),
@@ -42,7 +46,7 @@ const wing = (sent: Array<Sent>, answers: Array<number | NotSent>) =>
         ]),
         Layer.provideMerge(Kernel.layer),
         Layer.provide(Providers.layer({ providers: [provider], defaults: { provider: provider.id, model: "m" } })),
-        Layer.provide(InMemory.layerFrom(InMemory.makeState()))
+        Layer.provide(InMemory.layerFrom(state))
       )
     )
   ).pipe(Layer.provide(ScriptedModel.layer([], { otherwise: say("The secret answer.") })), Layer.fresh)
@@ -131,6 +135,30 @@ it.live("a delivery is tried six times with its pauses, is dead then, and is sen
     }),
     wing(sent, answers)
   )
+})
+
+it.live("every webhook is told, also those of an owner who has more than may be made by now", () => {
+  const sent: Array<Sent> = []
+  const state = InMemory.makeState()
+  const urls = ["https://a.example", "https://b.example", "https://c.example"]
+  const made = Webhooks.use((webhooks) =>
+    Effect.forEach(urls, (url) => webhooks.create({ url, events: ["run.completed"] }))
+  )
+  const told = Effect.andThen(
+    turn,
+    until(
+      "1 second",
+      Effect.sync(() => [...state.followUps.values()].every(({ followUp }) => followUp.status === "done"))
+    )
+  )
+  return Effect.gen(function* () {
+    yield* inVirtualTime(made, wing(sent, [], { state }))
+    yield* inVirtualTime(told, wing(sent, [], { most: 2, state }))
+    assert.sameMembers(
+      sent.map(({ url }) => url),
+      urls
+    )
+  })
 })
 
 it.live(
