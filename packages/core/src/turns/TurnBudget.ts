@@ -204,7 +204,7 @@ export class TurnBudget {
     return { tokens: totalTokens(usage), usd: countedCost(usage, this.quota.assumedPrices) }
   }
 
-  /** The US dollars that tools and parts were permitted to spend, and that were not charged before this model call. */
+  /** The part of `permitted` that no charge covers yet. */
   private permittedOnly(): number {
     let sum = 0
     for (const [purpose, usd] of this.permitted) sum += Math.max(usd - (this.charged.get(purpose) ?? 0), 0)
