@@ -1,8 +1,8 @@
 /**
  * Finds the principal for whom a request acts: first with the host's own function, if there is one, then with the API key. A valid key is
- * not looked up again for a few seconds, so a key that is revoked or expires works at most that long. If the host reports client addresses, wrong keys are
- * counted by address: an address above the rate is refused without a look-up, which makes guessing slow and costs the store nothing. `http`
- * and `ws` call this for each request.
+ * not looked up again for a few seconds, so a key that is revoked or expires works at most that long. If the host reports client addresses,
+ * wrong keys are counted by address: an address above the rate is refused without a look-up, which makes guessing slow and costs the store
+ * nothing. `http` and `ws` call this for each request.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
