@@ -15,7 +15,7 @@ import { ThreadNotFound } from "../threads/Thread.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { hostedMark, type ToolDefinition } from "../tools/ToolDefinition.ts"
-import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { answeredBefore, firstAnswer, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { readImport } from "../turns/Import.ts"
 import { MessageNotFound } from "../turns/TurnErrors.ts"
 import { decodePlan, joinedSystemPrompt, type TurnPlan } from "../turns/TurnPlan.ts"
@@ -201,7 +201,7 @@ export const makeCases = Effect.gen(function* () {
         return yield* refuse([{ index: null, path: ["message_id"], message: "The question of this turn has no text." }])
       const stored = yield* insert([made], false, encodeCase(made), idempotency)
       if (stored === "stored") return made
-      return (yield* answeredBefore(runs, idempotency, decodeCase)) ?? (yield* new IdempotencyConflict())
+      return yield* firstAnswer(runs, idempotency, decodeCase)
     }),
     importCases: tracedFn("Evals.importCases")(function* (asked: ReadonlyArray<NewCase>, idempotency?: IdempotencyKey) {
       const answered = yield* answeredBefore(runs, idempotency, decodeIds)
@@ -219,7 +219,7 @@ export const makeCases = Effect.gen(function* () {
       const ids = made.map(({ id }) => id)
       const stored = yield* insert(made, true, ids, idempotency)
       if (stored === "stored") return ids
-      return (yield* answeredBefore(runs, idempotency, decodeIds)) ?? (yield* new IdempotencyConflict())
+      return yield* firstAnswer(runs, idempotency, decodeIds)
     }),
     getCase: find,
     listCases: tracedFn("Evals.listCases")(function* (page: CasePage) {

@@ -11,7 +11,7 @@ import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { answeredBefore, firstAnswer, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { CaseNotFound, type EvalCase } from "./Case.ts"
 import { compare } from "./Comparison.ts"
@@ -228,8 +228,7 @@ export const makeExperiments = Effect.gen(function* () {
         settings.mostExperiments,
         once
       )
-      if (stored === "repeated")
-        return (yield* answeredBefore(runs, idempotency, decodeBegun)) ?? (yield* new IdempotencyConflict())
+      if (stored === "repeated") return yield* firstAnswer(runs, idempotency, decodeBegun)
       if (stored === "too_many") return yield* new TooManyExperiments({ limit: settings.mostExperiments })
       followUps.wake()
       return begun(experiment)
@@ -272,8 +271,7 @@ export const makeExperiments = Effect.gen(function* () {
         work.filter((each) => each !== null),
         once
       )
-      if (stored === "repeated" && (yield* answeredBefore(runs, idempotency, decodeResumed)) === undefined)
-        return yield* new IdempotencyConflict()
+      if (stored === "repeated") yield* firstAnswer(runs, idempotency, decodeResumed)
       followUps.wake()
       return yield* find(id)
     }),

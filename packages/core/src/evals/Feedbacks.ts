@@ -10,7 +10,7 @@ import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
-import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { answeredBefore, firstAnswer, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { MessageNotFound } from "../turns/TurnErrors.ts"
 import type { FeedbackCalls } from "./Evals.ts"
 import { EvalStore, type FeedbackPage } from "./EvalStore.ts"
@@ -60,7 +60,7 @@ export const makeFeedbacks = Effect.gen(function* () {
       const stored = yield* store.putFeedback(feedback, keptAnswer(idempotency, encode(feedback)))
       if (stored === "missing") return yield* new ThreadNotFound({ threadId })
       if (stored === "stored") return feedback
-      return (yield* answeredBefore(runs, idempotency, decode)) ?? (yield* new IdempotencyConflict())
+      return yield* firstAnswer(runs, idempotency, decode)
     }),
     listFeedback: tracedFn("Evals.listFeedback")(function* (page: FeedbackPage) {
       const found = yield* store.listFeedback({ ...page, limit: page.limit + 1 })

@@ -128,15 +128,9 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     }
   })
 
-  const chargeLost = Effect.fnUntraced(function* ({
-    model: charged,
-    number,
-    provider: by,
-    purpose,
-    usage
-  }: SessionCharge) {
-    const id = yield* keyedId(ChargeId, ["session", lease.sessionId, number])
-    yield* setup.ledger.add(id, [{ provider: by, model: charged, purpose, usage }], setup.assistant.id)
+  const chargeLost = Effect.fnUntraced(function* (charge: SessionCharge) {
+    const id = yield* keyedId(ChargeId, ["session", lease.sessionId, charge.number])
+    yield* setup.ledger.add(id, sessionReport(lease, charge.number, charge).charges, setup.assistant.id)
   })
 
   const flush = Effect.gen(function* () {

@@ -28,6 +28,12 @@ export const answeredBefore = Effect.fnUntraced(function* <A>(
   return Option.isSome(answer) ? answer.value : yield* new IdempotencyConflict()
 })
 
+/** The first answer to the key, after a store has found that there is one. Without an answer it is that of another request. */
+export const firstAnswer = <A>(...asked: Parameters<typeof answeredBefore<A>>) =>
+  Effect.flatMap(answeredBefore(...asked), (answer) =>
+    answer === undefined ? Effect.fail(new IdempotencyConflict()) : Effect.succeed(answer)
+  )
+
 /** What a store keeps with the work of the request. */
 export const keptAnswer = (key: IdempotencyKey | undefined, answer: Schema.Json): AnsweredOnce | null =>
   key === undefined ? null : { key: key.key, fingerprint: key.fingerprint, answer }

@@ -26,7 +26,7 @@ import { RunStore } from "../runs/RunStore.ts"
 import { OwnerEvents } from "../runs/OwnerEvents.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
-import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { answeredBefore, firstAnswer, keptAnswer } from "../runs/AnsweredBefore.ts"
 import type { TurnRequest } from "../turns/TurnRequest.ts"
 import { type StartError, Turns } from "../turns/TurnUseCases.ts"
 import { Schedule, ScheduleNotFound, ScheduleRefused, TooManySchedules } from "./Schedule.ts"
@@ -264,8 +264,7 @@ export const layerSchedules: Layer.Layer<
         )
         const answer = withTimes(schedule, at)
         const stored = yield* store.insert(schedule, settings.most, keptAnswer(idempotency, encodeAnswer(answer)))
-        if (stored === "repeated")
-          return (yield* answeredBefore(runs, idempotency, decodeAnswer)) ?? (yield* new IdempotencyConflict())
+        if (stored === "repeated") return yield* firstAnswer(runs, idempotency, decodeAnswer)
         if (stored === "assistant_missing") return yield* new AssistantNotFound({ assistantId })
         if (stored === "too_many") return yield* new TooManySchedules({ limit: settings.most })
         return answer

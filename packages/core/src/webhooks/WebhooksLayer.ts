@@ -16,7 +16,7 @@ import type { InboxStore } from "../runs/InboxStore.ts"
 import { OwnerEvents } from "../runs/OwnerEvents.ts"
 import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { answeredBefore, firstAnswer, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { type FollowUpOrder, newFollowUp } from "../runs/FollowUp.ts"
 import type { TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
@@ -156,12 +156,6 @@ export const layerWebhooks: Layer.Layer<
       return secret === null ? yield* new SecretUnreadable({ webhookId: webhook.id }) : { webhook, secret }
     })
 
-    /** The first answer to the key, after a store has found that there is one. */
-    const firstAnswer = <A>(idempotency: IdempotencyKey | undefined, read: (json: unknown) => Option.Option<A>) =>
-      Effect.flatMap(answeredBefore(runs, idempotency, read), (answer) =>
-        answer === undefined ? Effect.fail(new IdempotencyConflict()) : Effect.succeed(answer)
-      )
-
     /** Of two changes at once the later one is made to what the other has left. */
     const changed = Effect.fnUntraced(function* <E, R>(
       id: WebhookId,
@@ -201,7 +195,7 @@ export const layerWebhooks: Layer.Layer<
           updatedAt: at
         })
         const stored = yield* store.insert(webhook, settings.most, keptAnswer(idempotency, encodeWebhook(webhook)))
-        if (stored === "repeated") return yield* shownAgain(yield* firstAnswer(idempotency, decodeWebhook))
+        if (stored === "repeated") return yield* shownAgain(yield* firstAnswer(runs, idempotency, decodeWebhook))
         if (stored === "too_many") return yield* new TooManyWebhooks({ limit: settings.most })
         return { webhook, secret }
       }),
@@ -241,7 +235,7 @@ export const layerWebhooks: Layer.Layer<
         }
         const { after, isRepeated } = yield* changed(id, withSecret, idempotency)
         return isRepeated
-          ? yield* shownAgain(yield* firstAnswer(idempotency, decodeWebhook))
+          ? yield* shownAgain(yield* firstAnswer(runs, idempotency, decodeWebhook))
           : { webhook: after, secret }
       }),
       deliveries: tracedFn("Webhooks.deliveries")(function* (
@@ -268,7 +262,7 @@ export const layerWebhooks: Layer.Layer<
           const again: Delivery = { ...found, status: "pending", attempts: 0, round }
           const once = keptAnswer(idempotency, encodeDelivery(again))
           const stored = yield* store.retry(found, yield* deliveryWork(deliveryId, round), once)
-          if (stored === "repeated") return yield* firstAnswer(idempotency, decodeDelivery)
+          if (stored === "repeated") return yield* firstAnswer(runs, idempotency, decodeDelivery)
           followUps.wake()
           // Another caller at the same moment began another round: this one begins the next.
           if (stored === "stored") return again

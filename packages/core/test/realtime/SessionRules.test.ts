@@ -43,9 +43,6 @@ import { frame, stored, tools, voiceStory as story } from "../support/Voice.ts"
 
 const { callTool, hang, hear, read, refuse, say } = ScriptedRealtime
 
-/** The store itself. */
-const InMemoryStore = (state: InMemory.State) => Effect.provide(SessionStore, InMemory.layerFrom(state))
-
 const newKey = Effect.gen(function* () {
   return (yield* (yield* Keys).make("voice")).key
 })
@@ -788,7 +785,7 @@ describe("the end", () => {
       client.speak(frame)
       yield* client.next("ResponseDone")
       yield* TestClock.adjust("16 seconds")
-      const direct = yield* InMemoryStore(state)
+      const direct = yield* Effect.provide(SessionStore, InMemory.layerFrom(state))
       const taken = yield* direct.open(id, (yield* sampleBegin(id)).run.id, {
         lease: Duration.minutes(1),
         messages: 1,

@@ -1,5 +1,5 @@
 /** Cases and experiments of evals. They stay when their thread or assistant is deleted. */
-import { refusedWhileErasing, refuseErasing } from "./Owners.ts"
+import { refusedWhileErasing, refuseWhileErasing } from "./Owners.ts"
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /** `tags` has each tag between two line breaks, and begins and ends with one. */
@@ -127,7 +127,7 @@ const resumeExperiment = sqlFunction(
   `(p_owner text, p_id uuid, p_body text, p_follow_ups text, p_key text, p_fingerprint text, p_answer text)
 returns text language plpgsql as $$
 begin
-  if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;
+  ${refuseWhileErasing}
   if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_id, p_answer) is not null then return 'repeated'; end if;
   update {schema}.eval_experiments set status = 'running', reason = null, ended_at = null, body = p_body
     where owner = p_owner and id = p_id and status in ('stopped', 'cancelled');

@@ -47,8 +47,11 @@ export const refusedWhileErasing = (tables: ReadonlyArray<readonly [table: strin
 /** The SQLSTATE of a refusal while everything of the owner is erased. */
 export const erasingState = "CQ001"
 
-/** The statement of a function that refuses. */
+/** The statement by which a function refuses. */
 export const refuseErasing = `raise exception using errcode = '${erasingState}', message = 'Everything of the owner is being erased.';`
+
+/** Refuses while everything of `p_owner` is being erased. */
+export const refuseWhileErasing = `if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;`
 
 /** A writer holds this lock until its transaction ends, so that the end of an erasure sees what it has written. */
 const ownerLock = (owner: string) => `hashtextextended(${owner}, 1163023425)`

@@ -2,7 +2,7 @@
  * The functions that put a run in progress: `begin_run` for a new run, `activate_run` for a queued run whose turn has come, and
  * `continue_run` for a run whose open calls are all answered; `answer_some` stores answers while other calls stay open.
  */
-import { refuseErasing } from "./Owners.ts"
+import { refuseErasing, refuseWhileErasing } from "./Owners.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 import { joinedRevision } from "./Threads.ts"
 
@@ -314,7 +314,7 @@ begin
   if {schema}.waits_with(p_owner, v_run, p_message, p_answered) is not true then
     return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
   end if;
-  if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;
+  ${refuseWhileErasing}
   if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, v_run.thread_id, v_run.last_sequence + 1) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
@@ -353,7 +353,7 @@ begin
   if {schema}.waits_with(p_owner, v_run, p_message, p_answered) is not true then
     return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
   end if;
-  if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;
+  ${refuseWhileErasing}
   if p_admission is not null then
     select {schema}.admit_run(p_owner, p_admission, least(tokens, p_history), active = 0) into v_grant
       from {schema}.threads where id = v_run.thread_id and owner = p_owner;
