@@ -40,7 +40,7 @@ export const scheduleStore = (state: State): typeof ScheduleStore.Service => {
     replace: (schedule) =>
       ownedWrite(state, "ScheduleStore.replace", (ownerId) => {
         const row = find(ownerId, schedule.id)
-        if (row === undefined) return false
+        if (row?.schedule.revision !== schedule.revision - 1) return false
         const { assistantId, createdAt, last } = row.schedule
         row.schedule = { ...schedule, assistantId, createdAt, last }
         return true
@@ -56,11 +56,11 @@ export const scheduleStore = (state: State): typeof ScheduleStore.Service => {
           .slice(0, limit)
           .map(({ ownerId, schedule }) => ({ ownerId, schedule }))
       ),
-    advance: ({ due, followUp, id, last, next }) =>
+    advance: ({ due, followUp, id, last, next, revision }) =>
       ownedWrite(state, "ScheduleStore.advance", (ownerId, now) => {
         const row = find(ownerId, id)
-        if (row?.schedule.next?.getTime() !== due.getTime()) return false
-        row.schedule = { ...row.schedule, next, last: last ?? row.schedule.last }
+        if (row?.schedule.next?.getTime() !== due.getTime() || row.schedule.revision !== revision) return false
+        row.schedule = { ...row.schedule, next, last: last ?? row.schedule.last, revision: revision + 1 }
         if (followUp !== null) storeFollowUps(state, ownerId, now, [followUp])
         return true
       }),

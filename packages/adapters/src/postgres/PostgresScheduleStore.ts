@@ -14,11 +14,12 @@ import { fromJson, fromJsonOrNull, fromText } from "./StoredText.ts"
 interface ScheduleRow {
   readonly owner: string
   readonly next_at: Date | null
+  readonly revision: number
   readonly body: string
   readonly last: string | null
 }
 
-const columns = "s.owner, s.next_at, s.body, s.last"
+const columns = "s.owner, s.next_at, s.revision, s.body, s.last"
 
 export const scheduleStore = (database: Database): typeof ScheduleStore.Service => {
   const { query, schema } = database
@@ -36,6 +37,7 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
             id: newRowId(schedule.id),
             assistant: knownId(schedule.assistantId),
             next: schedule.next,
+            revision: schedule.revision,
             body: encodeBody(schedule),
             most,
             ...onceArguments(once)
@@ -51,7 +53,7 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
         own.rows<ScheduleRow>(
           "list",
           `select ${columns} from ${schedules} s where owner = $1 and assistant_id = $2 and ($4 or ordinal < (
-               select ordinal from ${schedules} where owner = $1 and id = $3
+               select ordinal from ${schedules} where owner = $1 and id = $3 and assistant_id = $2
              )) order by ordinal desc limit $5`,
           [knownId(assistantId), after === undefined ? null : knownId(after), after === undefined, limit]
         ),
@@ -65,8 +67,9 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
         const { assistantId, createdAt } = found.value
         return own.finds(
           "replace",
-          `update ${schedules} set next_at = $3, body = $4 where owner = $1 and id = $2 returning id`,
-          [knownId(schedule.id), schedule.next, encodeBody({ ...schedule, assistantId, createdAt })]
+          `update ${schedules} set next_at = $3, body = $4, revision = $5
+             where owner = $1 and id = $2 and revision = $5 - 1 returning id`,
+          [knownId(schedule.id), schedule.next, encodeBody({ ...schedule, assistantId, createdAt }), schedule.revision]
         )
       }),
 
@@ -83,11 +86,12 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
         (rows) => rows.map((row) => ({ ownerId: OwnerId.make(fromText(row.owner)), schedule: decode(row) }))
       ),
 
-    advance: ({ due, followUp, id, last, next }) =>
+    advance: ({ due, followUp, id, last, next, revision }) =>
       Effect.suspend(() =>
         Effect.map(
           own.call<boolean>("advance", "advance_schedule", {
             id: knownId(id),
+            revision,
             due,
             next,
             follow_ups: followUpsArgument(followUp === null ? [] : [followUp]),
@@ -122,11 +126,12 @@ interface StoredLast extends Pick<LastTime, "error" | "runId"> {
   readonly time: number
 }
 
-const decode = ({ body, last, next_at }: ScheduleRow): Schedule => {
+const decode = ({ body, last, next_at, revision }: ScheduleRow): Schedule => {
   const known = fromJsonOrNull<StoredLast>(last)
   return {
     ...decodeSync(fromJson(body)),
     next: next_at,
+    revision,
     last: known === null ? null : { ...known, time: new Date(known.time) }
   }
 }

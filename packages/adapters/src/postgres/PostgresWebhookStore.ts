@@ -105,7 +105,7 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
         own.rows<DeliveryRow>(
           "listDeliveries",
           `select round, body, outcome from ${deliveries} where owner = $1 and webhook_id = $2 and ($4 or ordinal < (
-             select ordinal from ${deliveries} where owner = $1 and id = $3
+             select ordinal from ${deliveries} where owner = $1 and id = $3 and webhook_id = $2
            )) order by ordinal desc limit $5`,
           [knownId(webhookId), after === undefined ? null : knownId(after), after === undefined, limit]
         ),

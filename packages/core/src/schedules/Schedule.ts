@@ -1,4 +1,5 @@
 /** A schedule: a message that is sent to an assistant again and again, at the times of a cron expression in a time zone. */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { AssistantId, RunId, ScheduleId, ThreadId } from "../primitives/Ids.ts"
 import { Metadata } from "../threads/Thread.ts"
@@ -33,6 +34,8 @@ export const Schedule = Schema.Struct({
   /** The next time; null while it is paused. */
   next: Schema.NullOr(Schema.Date),
   last: Schema.NullOr(LastTime),
+  /** Rises by one with each change and each time that is taken. Schedules that older versions stored have none. */
+  revision: Schema.Int.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1))),
   createdAt: Schema.Date,
   updatedAt: Schema.Date
 })

@@ -32,6 +32,8 @@ export type ScheduleStored = "stored" | "assistant_missing" | "too_many" | "repe
 /** A time of a schedule that one process takes. */
 export interface Advance {
   readonly id: ScheduleId
+  /** The schedule has this revision, and the next one afterwards. */
+  readonly revision: number
   /** The time that the schedule has as its next one. */
   readonly due: Date
   readonly next: Date | null
@@ -61,7 +63,10 @@ export class ScheduleStore extends Context.Service<
     /** MUST return the schedules of an assistant, newest first, at most `limit`. With `after`, MUST return those that come after it. */
     readonly list: (page: SchedulePage) => Effect.Effect<ReadonlyArray<Schedule>, StoreUnavailable, Principal>
 
-    /** MUST replace everything of the schedule but `last`, its assistant and its creation; false if the principal has none with this id. */
+    /**
+     * MUST replace everything of the schedule but `last`, its assistant and its creation, if its revision is one below the given one; false, and
+     * nothing changes, if the principal has none such. Of concurrent callers one MUST succeed.
+     */
     readonly replace: (schedule: Schedule) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /** MUST delete the schedule; false if the principal has none with this id. */
@@ -72,7 +77,7 @@ export class ScheduleStore extends Context.Service<
 
     /**
      * Moves the schedule on to its next time and stores the follow-up, as by `FollowUpStore.add`, in one step. When the schedule is gone, or
-     * its next time is not `due`, MUST change nothing and return false. Of concurrent callers one MUST succeed.
+     * its next time or its revision is another one, MUST change nothing and return false. Of concurrent callers one MUST succeed.
      */
     readonly advance: (advance: Advance) => Effect.Effect<boolean, StoreUnavailable, Principal>
 

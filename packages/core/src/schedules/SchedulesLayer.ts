@@ -183,7 +183,7 @@ export const layerSchedules: Layer.Layer<
     /** True: this process has taken the time and ordered its work. */
     const take = Effect.fnUntraced(function* ({ ownerId, schedule }: DueSchedule) {
       const at = yield* now
-      const { id, next: time } = schedule
+      const { id, next: time, revision } = schedule
       const cron = readTimes(schedule, at)
       if (time === null) return false
       const due = Result.match(cron, {
@@ -210,7 +210,7 @@ export const layerSchedules: Layer.Layer<
           : yield* Effect.provideService(missedEvent(schedule, time, due.missed, at), Principal, { ownerId })
       const last = due.missed === null ? null : { time, runId: null, error: due.missed }
       const isTaken = yield* Effect.provideService(
-        store.advance({ id, due: time, next: due.next, followUp, last }),
+        store.advance({ id, revision, due: time, next: due.next, followUp, last }),
         Principal,
         { ownerId }
       )
@@ -257,6 +257,7 @@ export const layerSchedules: Layer.Layer<
             onMissed: asked.onMissed ?? "once",
             next: null,
             last: null,
+            revision: 1,
             createdAt: at,
             updatedAt: at
           },
@@ -289,17 +290,19 @@ export const layerSchedules: Layer.Layer<
         id: ScheduleId,
         change: Partial<NewSchedule>
       ) {
-        const at = yield* now
-        const before = yield* find(assistantId, id)
         const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-        const asked: Schedule = { ...before, ...given, updatedAt: at }
-        const isSame =
-          asked.cron === before.cron && asked.timezone === before.timezone && asked.paused === before.paused
-        // The thread of before may be gone, which keeps nobody from changing the rest.
-        const { next } = yield* checked({ ...asked, threadId: change.threadId ?? null }, at)
-        const schedule = { ...asked, next: isSame ? before.next : next }
-        if (!(yield* store.replace(schedule))) return yield* new ScheduleNotFound({ scheduleId: id })
-        return withTimes(schedule, at)
+        // Of two changes at once the later one is made to what the other has left.
+        while (true) {
+          const at = yield* now
+          const before = yield* find(assistantId, id)
+          const asked: Schedule = { ...before, ...given, revision: before.revision + 1, updatedAt: at }
+          const isSame =
+            asked.cron === before.cron && asked.timezone === before.timezone && asked.paused === before.paused
+          // The thread of before may be gone, which keeps nobody from changing the rest.
+          const { next } = yield* checked({ ...asked, threadId: change.threadId ?? null }, at)
+          const schedule = { ...asked, next: isSame ? before.next : next }
+          if (yield* store.replace(schedule)) return withTimes(schedule, at)
+        }
       }),
       remove: tracedFn("Schedules.remove")(function* (assistantId: AssistantId, id: ScheduleId) {
         yield* find(assistantId, id)

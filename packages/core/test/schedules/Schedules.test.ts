@@ -13,12 +13,14 @@ import {
   Threads
 } from "@colloquy/core"
 import { type NewSchedule, ScheduleRefused, Schedules } from "@colloquy/core/schedules"
+import { ScheduleStore } from "@colloquy/core/wings"
 import { say, ScriptedModel } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
@@ -26,14 +28,18 @@ import * as TestClock from "effect/testing/TestClock"
 type Services = Kernel.Kernel | Schedules
 
 /** One process over the stores of `state`; it ends with the scope. */
-const processOver = (state: InMemory.State, quota: Quota = noQuota): Layer.Layer<Services> =>
+const processOver = (
+  state: InMemory.State,
+  quota: Quota = noQuota,
+  stores: Layer.Layer<InMemory.Stores> = InMemory.layerFrom(state)
+): Layer.Layer<Services> =>
   Layer.unwrap(
     Effect.map(ScriptedModel, ({ provider }) =>
       Schedules.layer().pipe(
         Layer.provideMerge(Kernel.layer),
         Layer.provide(Layer.succeed(Quotas, () => quota)),
         Layer.provide(Providers.layer({ providers: [provider], defaults: { provider: provider.id, model: "m" } })),
-        Layer.provide(InMemory.layerFrom(state))
+        Layer.provide(stores)
       )
     )
   ).pipe(Layer.provide(ScriptedModel.layer([], { otherwise: say("Done.") })), Layer.fresh)
@@ -152,6 +158,37 @@ it.live("a schedule whose thread was deleted can be paused, and gets no thread t
     assert.isTrue(yield* inProcess(services, paused))
     yield* end
   }).pipe(Effect.provide(TestClock.layer()))
+)
+
+it.live("of two changes at once, which have read the same schedule, both stay", () =>
+  Effect.gen(function* () {
+    const state = InMemory.makeState()
+    const bothHaveRead = yield* Latch.make()
+    let reads = 0
+    const waiting = Layer.effect(
+      ScheduleStore,
+      Effect.map(ScheduleStore, (store) =>
+        ScheduleStore.of({
+          ...store,
+          get: (id) =>
+            Effect.tap(store.get(id), () => {
+              reads++
+              return reads === 2 ? bothHaveRead.open : bothHaveRead.await
+            })
+        })
+      )
+    )
+    const stores = InMemory.layerFrom(state)
+    const services = yield* Layer.build(processOver(state, noQuota, Layer.provideMerge(waiting, stores)))
+    const changed = Effect.gen(function* () {
+      const schedules = yield* Schedules
+      const { assistantId, id } = yield* create()
+      const update = (change: Partial<NewSchedule>) => schedules.update(assistantId, id, change)
+      yield* Effect.all([update({ content: "Look again" }), update({ paused: true })], { concurrency: 2 })
+      return (yield* schedules.get(assistantId, id)).schedule
+    })
+    assert.deepInclude(yield* inProcess(services, changed), { content: "Look again", paused: true, next: null })
+  }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
 )
 
 it.live("a turn over the quota is not begun, and the schedule says why", () =>

@@ -34,6 +34,7 @@ const sample = Effect.fnUntraced(function* (assistantId: AssistantId, fields: Pa
     onMissed: "once",
     next: moment(9),
     last: null,
+    revision: 1,
     createdAt: moment(1),
     updatedAt: moment(1),
     ...fields
@@ -73,12 +74,14 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
     const one = yield* stored(assistantId, { content, threadId, metadata: awkwardJson, onMissed: "skip" })
     const two = yield* stored(assistantId, { paused: true, next: null })
     const three = yield* stored(assistantId)
-    yield* stored(other)
+    const theirs = yield* stored(other, { revision: 5 })
     assert.deepStrictEqual(yield* find(one.id), one)
     assert.deepStrictEqual(yield* store.list({ assistantId, limit: 10 }), [three, two, one])
     assert.deepStrictEqual(yield* store.list({ assistantId, limit: 1, after: three.id }), [two])
     assert.deepStrictEqual(yield* store.list({ assistantId, limit: 5, after: one.id }), [])
-    assert.deepStrictEqual(yield* store.list({ assistantId, limit: 5, after: yield* newId(ScheduleId) }), [])
+    for (const after of [yield* newId(ScheduleId), theirs.id])
+      assert.deepStrictEqual(yield* store.list({ assistantId, limit: 5, after }), [])
+    assert.deepStrictEqual(yield* find(theirs.id), theirs)
   })
 
   test("MUST store nothing without the assistant, and no more than `most`, also of ten at a time", function* () {
@@ -113,6 +116,7 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
       onMissed: "skip",
       next: null,
       paused: true,
+      revision: 2,
       updatedAt: moment(7)
     }
     assert.isTrue(yield* store.replace({ ...change, assistantId: other, createdAt: moment(5), last: null }))
@@ -120,8 +124,26 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
     assert.strictEqual((yield* store.list({ assistantId, limit: 5 })).length, 1)
     assert.isTrue(yield* store.remove(schedule.id))
     assert.isFalse(yield* store.remove(schedule.id))
-    assert.isFalse(yield* store.replace(schedule))
+    assert.isFalse(yield* store.replace({ ...schedule, revision: 3 }))
     assert.isUndefined(yield* find(schedule.id))
+  })
+
+  test("MUST replace a schedule, or take a time of it, once from each revision", function* () {
+    const store = yield* ScheduleStore
+    const { assistantId } = yield* openThread
+    const schedule = yield* stored(assistantId)
+    const change: Schedule = { ...schedule, content: "Changed", revision: 2 }
+    const replaced = yield* tenTimes(store.replace(change))
+    assert.strictEqual(replaced.filter(Boolean).length, 1)
+    const advance = { id: schedule.id, due: moment(9), next: moment(10), followUp: null, last: null }
+    assert.isFalse(yield* store.advance({ ...advance, revision: 1 }))
+    assert.deepStrictEqual(yield* find(schedule.id), change)
+    assert.isTrue(yield* store.advance({ ...advance, revision: 2 }))
+    // It was decided before the time was taken, and would bring it back.
+    assert.isFalse(yield* store.replace({ ...change, paused: true, revision: 3 }))
+    assert.deepStrictEqual(yield* find(schedule.id), { ...change, next: moment(10), revision: 3 })
+    yield* store.note(schedule.id, { time: moment(9), runId: null, error: "It failed." })
+    assert.isTrue(yield* store.replace({ ...change, content: "Changed again", revision: 4 }))
   })
 
   test("MUST let one of ten take a due time, with its follow-up in the same step, and nobody take another time", function* () {
@@ -148,7 +170,7 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
     )
     assert.deepStrictEqual(owners, [(yield* Principal).ownerId, theirs.ownerId])
     const take = Effect.flatMap(toWork(schedule.id), (followUp) =>
-      store.advance({ id: schedule.id, due: moment(3), next: moment(4), followUp, last: null })
+      store.advance({ id: schedule.id, revision: 1, due: moment(3), next: moment(4), followUp, last: null })
     )
     const taken = yield* tenTimes(take)
     assert.strictEqual(taken.filter(Boolean).length, 1)
@@ -160,11 +182,11 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
     assert.deepStrictEqual((yield* find(schedule.id))?.next, moment(4))
     const last = { time: moment(4), runId: null, error: "Missed." }
     const after = { id: schedule.id, due: moment(4), next: moment(5), followUp: null }
-    assert.isTrue(yield* store.advance({ ...after, last }))
-    assert.isTrue(yield* store.advance({ ...after, due: moment(5), next: null, last: null }))
+    assert.isTrue(yield* store.advance({ ...after, revision: 2, last }))
+    assert.isTrue(yield* store.advance({ ...after, revision: 3, due: moment(5), next: null, last: null }))
     assert.deepInclude(yield* find(schedule.id), { next: null, last })
     assert.isFalse(
-      yield* store.advance({ id: yield* newId(ScheduleId), due: moment(4), next: null, followUp: null, last })
+      yield* store.advance({ ...after, id: yield* newId(ScheduleId), revision: 1, last })
     )
   })
 
@@ -206,16 +228,16 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
       Effect.gen(function* () {
         assert.isUndefined(yield* find(schedule.id))
         assert.deepStrictEqual(yield* store.list({ assistantId, limit: 10 }), [])
-        assert.isFalse(yield* store.replace({ ...schedule, content: "Theirs" }))
+        assert.isFalse(yield* store.replace({ ...schedule, content: "Theirs", revision: 2 }))
         assert.isFalse(yield* store.remove(schedule.id))
-        const advance = { id: schedule.id, due: moment(9), next: null, followUp: null, last: null }
+        const advance = { id: schedule.id, revision: 1, due: moment(9), next: null, followUp: null, last: null }
         assert.isFalse(yield* store.advance(advance))
         yield* store.note(schedule.id, { time: moment(9), runId: null, error: "Theirs" })
       })
     )
     assert.deepStrictEqual(yield* find(schedule.id), schedule)
     const another = yield* sample(assistantId)
-    yield* refusedWhileErasing(store.insert(another, 100, null), store.replace(schedule))
+    yield* refusedWhileErasing(store.insert(another, 100, null), store.replace({ ...schedule, revision: 2 }))
     yield* (yield* AssistantStore).remove(assistantId)
     assert.isUndefined(yield* find(schedule.id))
     assert.isFalse((yield* store.due(moment(59), 100_000)).some((each) => each.schedule.id === schedule.id))

@@ -24,14 +24,22 @@ export const scheduleTables: Migration = {
   ]
 }
 
-/** One of several callers finds the expected time; the others wait for the row and then find another one. */
+/** A change is stored only from the revision to which it was made. */
+export const scheduleRevisions: Migration = {
+  name: "schedule revisions",
+  tables: [],
+  statements: [`alter table {schema}.schedules add column revision integer not null default 1`]
+}
+
+/** One of several callers finds the expected time and revision; the others wait for the row and then find other ones. */
 const advanceSchedule = sqlFunction(
   "advance_schedule",
-  `(p_owner text, p_id uuid, p_due timestamptz, p_next timestamptz, p_follow_ups text, p_last_at timestamptz, p_last text)
+  `(p_owner text, p_id uuid, p_revision integer, p_due timestamptz, p_next timestamptz, p_follow_ups text, p_last_at timestamptz, p_last text)
 returns boolean language plpgsql as $$
 begin
-  update {schema}.schedules set next_at = p_next, last_at = coalesce(p_last_at, last_at), last = coalesce(p_last, last)
-    where owner = p_owner and id = p_id and next_at = p_due;
+  update {schema}.schedules set next_at = p_next, revision = p_revision + 1,
+      last_at = coalesce(p_last_at, last_at), last = coalesce(p_last, last)
+    where owner = p_owner and id = p_id and next_at = p_due and revision = p_revision;
   if not found then return false; end if;
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   return true;
@@ -41,7 +49,7 @@ end $$`
 /** Inserts of one owner take turns, so that two of them do not both see room for one. */
 const insertSchedule = sqlFunction(
   "insert_schedule",
-  `(p_owner text, p_id uuid, p_assistant uuid, p_next timestamptz, p_body text, p_most integer,
+  `(p_owner text, p_id uuid, p_assistant uuid, p_next timestamptz, p_revision integer, p_body text, p_most integer,
   p_key text, p_fingerprint text, p_answer text) returns text language plpgsql as $$
 declare
   v_refused text;
@@ -56,7 +64,8 @@ begin
     delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
     return v_refused;
   end if;
-  insert into {schema}.schedules (owner, id, assistant_id, next_at, body) values (p_owner, p_id, p_assistant, p_next, p_body);
+  insert into {schema}.schedules (owner, id, assistant_id, next_at, revision, body)
+    values (p_owner, p_id, p_assistant, p_next, p_revision, p_body);
   return 'stored';
 end $$`
 )

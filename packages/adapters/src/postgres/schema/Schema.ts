@@ -31,7 +31,7 @@ import { agedRows, runHolders, runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
-import { scheduleFunctions, scheduleTables } from "./Schedules.ts"
+import { scheduleFunctions, scheduleRevisions, scheduleTables } from "./Schedules.ts"
 import { webhookFunctions, webhookTables } from "./Webhooks.ts"
 import { secretTables } from "./Secrets.ts"
 import {
@@ -110,7 +110,8 @@ export const schemaOfThisVersion: Schema = {
     followUpHolders,
     sessionHolders,
     unindexedOneByOne,
-    caseDrafts
+    caseDrafts,
+    scheduleRevisions
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
