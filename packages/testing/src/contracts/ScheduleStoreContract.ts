@@ -185,9 +185,7 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
     assert.isTrue(yield* store.advance({ ...after, revision: 2, last }))
     assert.isTrue(yield* store.advance({ ...after, revision: 3, due: moment(5), next: null, last: null }))
     assert.deepInclude(yield* find(schedule.id), { next: null, last })
-    assert.isFalse(
-      yield* store.advance({ ...after, id: yield* newId(ScheduleId), revision: 1, last })
-    )
+    assert.isFalse(yield* store.advance({ ...after, id: yield* newId(ScheduleId), revision: 1, last }))
   })
 
   test("MUST store one schedule for a key, with the answer that a repeat finds, and none when it is refused", function* () {
