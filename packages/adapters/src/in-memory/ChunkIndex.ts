@@ -195,7 +195,7 @@ export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): Re
     .sort(
       (a, b) =>
         comparable(b.score) - comparable(a.score) ||
-        (b.rank.lexical ?? 0) - (a.rank.lexical ?? 0) ||
+        (b.rank.lexical ?? -1) - (a.rank.lexical ?? -1) ||
         entries.indexOf(a.entry) - entries.indexOf(b.entry) ||
         a.ordinal - b.ordinal
     )

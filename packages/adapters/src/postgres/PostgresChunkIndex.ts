@@ -218,7 +218,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
             `select e.chunks as total, c.ordinal, c.body, c.place from ${schema}.search_entries e
              left join ${schema}.search_chunks c on c.owner = e.owner and c.entry = e.id and c.ordinal >= $4 and c.ordinal < $5
              where e.owner = $1 and e.scope = $2 and e.document = $3 and e.state = 'ready' order by c.ordinal`,
-            [...Object.values(key), skip, skip + limit]
+            [...Object.values(key), storedCount(skip), storedCount(skip + limit)]
           ),
           (rows) => ({
             total: rows[0]?.total ?? 0,

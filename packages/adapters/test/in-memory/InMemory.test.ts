@@ -1,5 +1,6 @@
 import type { Message, RunId } from "@colloquy/core"
-import { RunStore } from "@colloquy/core/adapters"
+import { DocumentId, RunStore } from "@colloquy/core/adapters"
+import { ChunkIndex, SearchScope, unknownPosition } from "@colloquy/core/retrieval"
 import {
   runChanges,
   anHour,
@@ -21,6 +22,30 @@ import * as Stream from "effect/Stream"
 import { InMemory } from "../../src/in-memory/index.ts"
 
 describe("InMemory", () => {
+  it.effect("puts a chunk whose term weighs nothing before an equal one without the term, as PostgreSQL does", () =>
+    Effect.gen(function* () {
+      const index = yield* ChunkIndex
+      const scope = SearchScope.make("scope")
+      const model = { name: "p/m", dimensions: 1 }
+      const chunks = Array.from({ length: 3500 }, (_, ordinal) => ({
+        chunk: { ...unknownPosition, ordinal, text: "", repeated: 0 },
+        impacts: new Map(ordinal === 0 ? [] : [["kettle", 1]])
+      }))
+      const vectors = { model, values: [Float32Array.of(1), Float32Array.of(1)] }
+      yield* index.put({ scope, documentId: DocumentId.make("document"), language: "en", chunks, vectors })
+      const vector = { model, values: Float32Array.of(1) }
+      const hits = yield* index.search({ scopes: [scope], terms: new Map([["en", ["kettle"]]]), vector, limit: 200 })
+      const found = hits.map(({ chunk, lexical }) => [chunk.ordinal, lexical])
+      assert.deepStrictEqual(
+        [found[0], found.at(-1)],
+        [
+          [1, 0],
+          [0, null]
+        ]
+      )
+    }).pipe(asNewOwner, Effect.provide(InMemory.layer))
+  )
+
   it.effect("has a fresh state each time it is built", () =>
     Effect.gen(function* () {
       const { runId } = yield* Effect.provide(startSomewhere, InMemory.layer)

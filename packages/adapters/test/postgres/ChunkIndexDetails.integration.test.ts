@@ -1,4 +1,5 @@
 /** What the index of chunks does beyond its contract: documents of any size, vectors that come later, equal ranks on every store. */
+import { Principal } from "@colloquy/core"
 import { DocumentId, estimateTokens, newId } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/testing/contracts"
 import {
@@ -24,6 +25,7 @@ import { longestStretch } from "../../../../test/LongestStretch.ts"
 import { InMemory } from "../../src/in-memory/index.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
+import { functionName } from "../../src/postgres/schema/FunctionNames.ts"
 import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
 
 const scope = SearchScope.make("scope")
@@ -100,6 +102,33 @@ const suite = (index: () => Layer.Layer<ChunkIndex | PgClient | SchemaName, unkn
       assert.isTrue(yield* chunkIndex.remove(large))
       for (const table of ["entries", "chunks", "postings", "vectors"]) assert.strictEqual(yield* rows(table), 0)
     }).pipe(asNewOwner, Effect.provide(index()))
+  )
+
+  it.live(
+    "keeps a document that was put while an earlier put of it, which a removal had ended, was still writing",
+    () =>
+      Effect.gen(function* () {
+        const chunkIndex = yield* ChunkIndex
+        const client = yield* PgClient
+        const schema = yield* SchemaName
+        const { ownerId } = yield* Principal
+        const document = sampleDocument(2, 10)
+        const call = (name: string, values: ReadonlyArray<unknown>) =>
+          Effect.map(
+            client.unsafe<{ readonly result: unknown }>(
+              `select "${schema}".${functionName(name)}(${values.map((_, at) => `$${at + 1}`).join(", ")})::text as result`,
+              values
+            ),
+            ([row]) => row?.result
+          )
+        const key = [ownerId, scope, document.documentId]
+        const entry = yield* call("open_search_entry", [...key, "en", 300])
+        yield* chunkIndex.remove(document)
+        yield* chunkIndex.put(document)
+        assert.strictEqual(yield* call("publish_search_entry", [...key, entry]), "false")
+        const kept = yield* chunkIndex.chunks(document, { skip: 0, limit: 1 })
+        assert.strictEqual(kept.total, document.chunks.length)
+      }).pipe(asNewOwner, Effect.provide(index()))
   )
 }
 

@@ -33,8 +33,8 @@ export const joinRanks = (ranks: ReadonlyArray<Ranks>): ReadonlyArray<number> =>
   const semantic = ranks.flatMap(({ semantic: score }) => score ?? [])
   const share = semantic.length === 0 ? 0 : semanticShare
   const most = lexical.reduce((a, b) => Math.max(a, b), 0) || 1
-  const nearest = semantic.reduce((a, b) => Math.max(a, b), -1)
-  const farthest = semantic.reduce((a, b) => Math.min(a, b), 1)
+  const nearest = semantic.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+  const farthest = semantic.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
   const range = Math.max(nearest - farthest, 1e-6)
   return ranks.map(
     (rank) =>

@@ -105,4 +105,9 @@ describe("ranks", () => {
       [0.5, 0.75, 0]
     )
   })
+
+  it("are scaled from the least to the greatest cosine, also where rounding puts them beyond -1 or 1", () => {
+    for (const semantic of [1.0000001, -1.0000001])
+      assert.deepStrictEqual(joinRanks([{ lexical: null, semantic }]), [0])
+  })
 })

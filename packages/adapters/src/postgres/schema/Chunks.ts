@@ -178,16 +178,18 @@ begin
 end $$`
 )
 
-/** Makes an entry `ready` and retires the document's previous entry. */
+/** Makes an entry `ready` and retires the document's previous entry; false, and that one stays, when the entry is no longer open. */
 const publishSearchEntry = sqlFunction(
   "publish_search_entry",
   `(p_owner text, p_scope text, p_document uuid, p_entry bigint) returns boolean language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended(p_owner || p_scope || p_document, 0));
+  perform from {schema}.search_entries where owner = p_owner and id = p_entry and state = 'open' for update;
+  if not found then return false; end if;
   update {schema}.search_entries set state = 'retired'
     where owner = p_owner and scope = p_scope and document = p_document and state = 'ready';
-  update {schema}.search_entries set state = 'ready' where owner = p_owner and id = p_entry and state = 'open';
-  return found;
+  update {schema}.search_entries set state = 'ready' where owner = p_owner and id = p_entry;
+  return true;
 end $$`
 )
 
@@ -374,7 +376,7 @@ begin
     end if;
   end if;
   -- An expression keeps an index of vectors out, whose answer would be approximate.
-  return query execute format(v_query, '+ 0') using p_owner, p_keys, p_hidden, p_model, p_vector, p_limit;
+  return query execute format(v_query, '+ 0, v.entry, v.ordinal') using p_owner, p_keys, p_hidden, p_model, p_vector, p_limit;
 end $$`
 )
 
