@@ -124,8 +124,9 @@ const present = ({ assistant, by, changes }: AssistantRow): VersionedAssistant =
 
 export const inContext = (state: State, row: ThreadRow): ThreadInContext | undefined => {
   const { ownerId, rewinds, summary, thread } = row
-  const assistant = findAssistant(state, ownerId, thread.actingAssistantId ?? thread.assistantId)?.assistant
-  if (assistant === undefined) return undefined
+  const answering = findAssistant(state, ownerId, thread.actingAssistantId ?? thread.assistantId)
+  if (answering?.isDraft !== false) return undefined
+  const { assistant } = answering
   const shelves = allShelves(row)
   const hasDocuments = [...state.documents.values()].some(({ document: { scope } }) =>
     scope._tag === "Assistant" ? scope.assistantId === assistant.id : shelves.includes(scope.shelf ?? scope.threadId)

@@ -150,6 +150,7 @@ export const takeBack = (state: State, row: ThreadRow, { keeps, keptAs }: Omit<T
     for (const run of runs) {
       run.messages.splice(0, run.messages.length, ...run.messages.filter((sequence) => sequence <= keeps))
       run.log.length = 0
+      run.isLogDeleted = true
       if (run.messages.length === 0) forgetRun(state, run)
     }
   } else {

@@ -4,7 +4,7 @@ import type { FollowUpClaim, NewFollowUp } from "@colloquy/core/adapters"
 import { FollowUpStore } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
-import { type FollowUpRow, ownedStep, type State, step } from "./State.ts"
+import { byCodePoints, type FollowUpRow, ownedStep, type State, step } from "./State.ts"
 
 export const followUpStore = (state: State): typeof FollowUpStore.Service =>
   FollowUpStore.of({
@@ -174,8 +174,9 @@ const ownersTurns = (state: State, isUrgent: boolean): Array<OwnerId> => {
     if (isOpen(row) && row.followUp.isUrgent === isUrgent) owners.add(row.followUp.ownerId)
   }
   const served = state.lastClaims.get(isUrgent) ?? ""
-  const all = [...owners].sort()
-  return [...all.filter((owner) => owner > served), ...all.filter((owner) => owner <= served)]
+  const all = [...owners].sort(byCodePoints)
+  const isNext = (owner: OwnerId) => byCodePoints(owner, served) > 0
+  return [...all.filter(isNext), ...all.filter((owner) => !isNext(owner))]
 }
 
 const dueSince = ({ claimExpiresAt, dueAt, followUp }: FollowUpRow): number =>

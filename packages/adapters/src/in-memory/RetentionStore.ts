@@ -17,9 +17,16 @@ const removals: {
   readonly [What in Prunable]: (state: State, before: number) => ReadonlyArray<() => void>
 } = {
   logs: ({ runs }, before) =>
-    [...runs.values()].flatMap(({ log, run }) =>
-      log.length > 0 && run.endedAt !== null && run.endedAt.getTime() < before ? [() => void log.splice(0)] : []
-    ),
+    [...runs.values()].flatMap((row) => {
+      const { endedAt } = row.run
+      if (row.isLogDeleted || endedAt === null || endedAt.getTime() >= before) return []
+      return [
+        () => {
+          row.log.length = 0
+          row.isLogDeleted = true
+        }
+      ]
+    }),
   idempotencyKeys: ({ repeated }, before) =>
     [...repeated].flatMap(([key, { at }]) => (at < before ? [() => void repeated.delete(key)] : [])),
   deletedRuns: ({ deletedRuns }, before) =>

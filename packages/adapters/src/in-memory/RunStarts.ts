@@ -176,6 +176,7 @@ const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Be
     legToken: 0,
     expiresAt: 0,
     log: [],
+    isLogDeleted: false,
     messages: [],
     pending: { message, events, queuePosition: (thread.queued.at(-1)?.pending?.queuePosition ?? 0) + 1 },
     idempotencyKeys: [],

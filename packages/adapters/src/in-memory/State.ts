@@ -109,6 +109,8 @@ export interface RunRow {
   legToken: number
   expiresAt: number
   readonly log: Array<LogEvent>
+  /** Whether the log was deleted by its age or by a rewind. */
+  isLogDeleted: boolean
   /** The sequences of the run's messages in its thread, the user's message first. */
   readonly messages: Array<number>
   /** The message and events of a queued run, which are stored when the run starts or is settled. */
@@ -351,6 +353,13 @@ export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row =>
   if (rows.has(id)) throw new Error(`A row with the id "${String(id)}" exists already.`)
   rows.set(id, row)
   return row
+}
+
+/** The order of texts in PostgreSQL: by code points. JavaScript's own order puts a character of two units before some of one. */
+export const byCodePoints = (one: string, other: string): number => {
+  const [ours, theirs] = [Array.from(one), Array.from(other)]
+  const at = ours.findIndex((character, index) => character !== theirs[index])
+  return at === -1 ? ours.length - theirs.length : (ours[at]?.codePointAt(0) ?? 0) - (theirs[at]?.codePointAt(0) ?? -1)
 }
 
 /** A page of a list, newest first: rows are in the order of their insertion. If no row has the id `after`, the page is empty. */

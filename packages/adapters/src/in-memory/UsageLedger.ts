@@ -6,7 +6,7 @@ import type { AssistantId, Charge, OwnerId } from "@colloquy/core"
 import type { UsageOfDay } from "@colloquy/core/adapters"
 import { addUsage, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
-import { ownedStep, step, type State } from "./State.ts"
+import { byCodePoints, ownedStep, step, type State } from "./State.ts"
 
 export const usageLedger = (state: State): typeof UsageLedger.Service =>
   UsageLedger.of({
@@ -64,6 +64,4 @@ export const addToLedger = (
 }
 
 const newestFirst = (a: UsageOfDay, b: UsageOfDay): number =>
-  compare(b.date, a.date) || compare(a.model, b.model) || compare(a.purpose, b.purpose)
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+  byCodePoints(b.date, a.date) || byCodePoints(a.model, b.model) || byCodePoints(a.purpose, b.purpose)

@@ -54,7 +54,7 @@ export class AssistantStore extends Context.Service<
     readonly insert: (assistant: Assistant) => Effect.Effect<void, StoreUnavailable, Principal>
     /**
      * Inserts an assistant that is not complete yet: a clone before its documents and memories are copied. Records that belong to it can be
-     * stored, and are removed with it. Until `publish`, `get`, `list`, `update` and `remove` MUST behave as if it did not exist.
+     * stored, and are removed with it. Until `publish`, `get`, `ofThread`, `list`, `update` and `remove` MUST behave as if it did not exist.
      */
     readonly insertDraft: (assistant: Assistant) => Effect.Effect<void, StoreUnavailable, Principal>
     /** MUST make a draft a normal assistant; false when there is no such draft, or no longer. */

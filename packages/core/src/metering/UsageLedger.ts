@@ -49,8 +49,8 @@ export class UsageLedger extends Context.Service<
      */
     readonly endBegun: (age: Duration.Duration, limit: number) => Effect.Effect<number, StoreUnavailable>
     /**
-     * MUST sum the principal's charges by UTC day of settling, model and purpose; newest day first, then by model name and purpose. `total`
-     * counts all rows.
+     * MUST sum the principal's charges by UTC day of settling, model and purpose; newest day first, then by model name and purpose, in
+     * the order of their code points. `total` counts all rows.
      */
     readonly recent: (
       page: Page

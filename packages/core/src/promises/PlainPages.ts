@@ -1,11 +1,7 @@
 /** The sizes and times of pages are those of callers, who may pass any: `Number(query.limit)` is none where the query has no limit. */
-import { firstPage, type Page } from "../primitives/Page.ts"
+import { checkPage, firstPage, type Page } from "../primitives/Page.ts"
 
-/** Checks that a number counts something. Stores take every other one differently. */
-export const readCount = (name: string, value: number): number => {
-  if (Number.isSafeInteger(value) && value >= 0) return value
-  throw new TypeError(`\`${name}\` must be a whole number from 0, and is ${String(value)}.`)
-}
+export { readCount } from "../primitives/Page.ts"
 
 /** Checks that a date is one, of a year with four digits. Stores take every other one differently. */
 export const readTime = (name: string, value: Date): Date => {
@@ -20,4 +16,4 @@ export const readPage = ({
   skip = firstPage.skip
 }: {
   readonly [Key in keyof Page]?: number | undefined
-}): Page => ({ skip: readCount("skip", skip), limit: readCount("limit", limit) })
+}): Page => checkPage({ skip, limit })

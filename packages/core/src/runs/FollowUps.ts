@@ -24,7 +24,7 @@ import { makeAlarm } from "../primitives/Alarm.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { FollowUpId } from "../primitives/Ids.ts"
 import { makeOwnedFibers } from "../primitives/OwnedFibers.ts"
-import type { Page } from "../primitives/Page.ts"
+import { checkPage, type Page } from "../primitives/Page.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { TransientMap } from "../primitives/Transient.ts"
@@ -213,7 +213,7 @@ export class FollowUps extends Context.Service<
             : Effect.die(new RangeError("A follow-up is delayed by 100 years at most.")),
         wake,
         find: store.find,
-        list: store.list,
+        list: (kind, page) => Effect.suspend(() => store.list(kind, checkPage(page))),
         cancel: tracedFn("FollowUps.cancel")(function* (kind: string, key: string) {
           const isCancelled = yield* store.cancel(kind, key)
           if (isCancelled) {
@@ -223,7 +223,7 @@ export class FollowUps extends Context.Service<
           }
           return isCancelled
         }),
-        dead: store.dead,
+        dead: (page) => Effect.suspend(() => store.dead(checkPage(page))),
         revive: tracedFn("FollowUps.revive")(function* (id: FollowUpId) {
           if (!(yield* store.revive(id))) return yield* new FollowUpNotFound({ followUpId: id })
           wake()

@@ -555,6 +555,25 @@ describe("FollowUps", () => {
   )
 
   test(
+    "refuses a page whose size is no number from 0",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      for (const none of [Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY]) {
+        for (const page of [
+          { skip: none, limit: 1 },
+          { skip: 0, limit: none }
+        ]) {
+          for (const list of [followUps.list("learn", page), followUps.dead(page)]) {
+            const defect = yield* Effect.catchDefect(list, Effect.succeed)
+            assert.instanceOf(defect, TypeError)
+            assert.include(String(defect), "must be a whole number from 0")
+          }
+        }
+      }
+    })
+  )
+
+  test(
     "interrupts the work of a worker that leaves, and gives it back at once",
     Effect.gen(function* () {
       const followUps = yield* FollowUps

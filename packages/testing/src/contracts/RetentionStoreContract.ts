@@ -11,8 +11,17 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type Capabilities, type ContractTest, contractTest, type Stores } from "./ContractTest.ts"
 import { sampleFollowUp } from "./FollowUpStoreContract.ts"
-import { sampleSettlement, sampleUsage } from "./Samples.ts"
-import { anHour, openThread, settleTurn, startTurn, storedMessages, storedRun, waitingTurn } from "./Scenes.ts"
+import { moment, sampleBegin, sampleSettlement, sampleUsage } from "./Samples.ts"
+import {
+  anHour,
+  expectTag,
+  openThread,
+  settleTurn,
+  startTurn,
+  storedMessages,
+  storedRun,
+  waitingTurn
+} from "./Scenes.ts"
 
 /** Every record is older than this. */
 const farFuture = new Date(Date.UTC(2100, 0))
@@ -40,6 +49,19 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
     assert.isAtLeast(yield* pruneAll("logs"), 1)
     assert.deepStrictEqual(yield* readLog(turn), [])
     assert.deepStrictEqual(yield* Effect.all([storedRun(turn.runId), storedMessages(id)]), before)
+    assert.strictEqual(yield* pruneAll("logs"), 0)
+  })
+
+  test("MUST count each run whose log is deleted once, also one whose log is empty, and none that a rewind has deleted", function* () {
+    yield* pruneAll("logs")
+    const runs = yield* RunStore
+    const { id } = yield* openThread
+    yield* settleTurn(yield* startTurn(id))
+    const { message } = Option.getOrThrow(yield* runs.locate(id, null))
+    const order = { threadId: id, keeps: 1, newest: message.id, keptAs: null, at: moment(9), followUps: [], once: null }
+    assert.strictEqual((yield* runs.rewindThread(order))._tag, "Done")
+    expectTag(yield* runs.begin(yield* sampleBegin(id, { saves: true, events: [] })), "Saved")
+    assert.strictEqual(yield* pruneAll("logs"), 1)
     assert.strictEqual(yield* pruneAll("logs"), 0)
   })
 

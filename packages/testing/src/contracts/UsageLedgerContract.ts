@@ -105,6 +105,16 @@ export const usageLedgerContract = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* ledger.recent({ skip: 10_000, limit: 1 }), { days: [], total: all.total })
   })
 
+  test("MUST order models and purposes by the code points of their names", function* () {
+    const ledger = yield* UsageLedger
+    const names = ["Z", "a", "a-", "ab", "\uffee", "\u{1f600}", "\u{1f600}a"]
+    for (const model of names.toReversed()) yield* use(model, sampleUsage(1, 1))
+    assert.deepStrictEqual(
+      (yield* ledger.recent(firstPage)).days.map(({ model }) => model),
+      names
+    )
+  })
+
   test("MUST sum the charges of one leg by model and purpose", function* () {
     const charge = (model: string, purpose: string, costUsd: number) => ({
       provider: "sample-provider",
