@@ -76,8 +76,8 @@ export class InboxStore extends Context.Service<
 
     /**
      * From now on and for this time, every new run of the principal and every change of a run's state MUST be recorded in the transaction
-     * that makes it. Returns the newest mark, 0 if there is none. A repeat prolongs the time and never shortens it. Records that are older
-     * than `kept` MUST be deleted.
+     * that makes it. MUST return the newest mark of the records that are there when it is called, also of one that it deletes; 0 if there is
+     * none. A repeat prolongs the time and never shortens it. Records that are older than `kept` MUST be deleted.
      */
     readonly follow: (
       time: Duration.Duration,

@@ -231,6 +231,26 @@ export const inboxStoreContract = (test: ContractTest): void => {
     assert.lengthOf(yield* changesAfter(change?.mark ?? Infinity), 1)
   })
 
+  test("MUST return the newest mark that was stored when it was called, also one that it deletes, and 0 when there is none", function* () {
+    const store = yield* InboxStore
+    const thread = yield* openThread
+    assert.strictEqual(yield* followNow, 0)
+    const turn = yield* startTurn(thread.id)
+    const [begun] = yield* changesAfter(0)
+    assert.strictEqual(yield* followNow, begun?.mark)
+    yield* settleTurn(turn)
+    const [ended] = yield* changesAfter(begun?.mark ?? 0)
+    assert.isAbove(ended?.mark ?? 0, begun?.mark ?? 0)
+    assert.strictEqual(yield* store.follow(anHour, Duration.zero), ended?.mark)
+    assert.strictEqual(yield* followNow, 0)
+    yield* waitingTurn(thread.id)
+    const waiting = yield* followNow
+    assert.isAbove(waiting, ended?.mark ?? 0)
+    yield* (yield* ThreadStore).remove(thread.id)
+    assert.strictEqual(yield* followNow, waiting)
+    assert.deepStrictEqual(yield* changesAfter(0), [])
+  })
+
   test("MUST NOT show another owner's runs, and MUST refuse to follow while everything of the principal is being erased", function* () {
     const start = yield* followNow
     const theirs = yield* asNewOwner(
