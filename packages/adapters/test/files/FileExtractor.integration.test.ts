@@ -443,6 +443,36 @@ describe("PDF", () => {
     })
   )
 
+  it.live("words and columns from right to left", () =>
+    Effect.gen(function* () {
+      // The codes of A to Z are the letters of Hebrew. A file has them in the order in which they stand on the page.
+      const codes =
+        "begincmap 1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <41> <5a> <05d0> endbfrange endcmap"
+      const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding /ToUnicode 7 0 R >>"
+      const hebrew = (text: string, x: number, y: number, size = 11) => ({ text, x, y, size, font: "F2" as const })
+      const column = (letter: string, x: number) =>
+        Array.from({ length: 10 }, (_, index) => hebrew(`${letter}AAAA`.repeat(5), x, 600 - index * 14))
+      const file = pdf(
+        [
+          [
+            hebrew("CBA", 300, 720),
+            hebrew("FED", 270, 720, 12),
+            { text: "2026", x: 240, y: 720 },
+            hebrew("IHG", 100, 720),
+            ...column("L", 50),
+            ...column("R", 320)
+          ]
+        ],
+        "",
+        "",
+        [font, `<< /Length ${codes.length} >>\nstream\n${codes}\nendstream`]
+      )
+      const text = String((yield* read("pdf", file))[0]?.["text"])
+      assert.strictEqual(text.split("\n")[0], "אבג דהו 2026 | זחט")
+      assert.isBelow(text.lastIndexOf("ס"), text.indexOf("כ"))
+    })
+  )
+
   it.live("two columns of a page that shows a part of its sheet", () =>
     Effect.gen(function* () {
       const column = (side: string, x: number) =>

@@ -190,10 +190,10 @@ describe("what an answer keeps", () => {
 
   it("no call of the vendor's own tool without its result, once the answer does not go on", () => {
     const search = (id: string) => open(1, { type: "server_tool_use", id, name: "web_search", input: { query: "x" } })
-    const result = { type: "web_search_tool_result", tool_use_id: "srv_1", content: [] }
+    const found = { type: "web_search_tool_result", tool_use_id: "srv_1", content: [] }
     const cut = (stop: string) =>
       storedAnswer(
-        read([begin(), ...thinks(0, "Hm", "sig"), search("srv_1"), open(2, result), search("srv_2"), ...finish(stop)])
+        read([begin(), ...thinks(0, "Hm", "sig"), search("srv_1"), open(2, found), search("srv_2"), ...finish(stop)])
           .events
       )
     const types = (messages: ReadonlyArray<ChatMessage>) =>
