@@ -36,7 +36,7 @@ export class EmbeddingFailed extends Schema.TaggedError<EmbeddingFailed>()("Embe
   problem: Schema.Literals(["no_such_provider", "wrong_number_of_vectors", "wrong_dimensions", "not_a_number"]),
   expected: Schema.NullOr(Schema.Int),
   received: Schema.NullOr(Schema.Int),
-  /** What the requests used that were answered, if there were any. */
+  /** What the requests have used, if that is known. */
   usage: Schema.optionalKey(Usage)
 }) {
   override get message() {
@@ -48,7 +48,7 @@ export class EmbeddingFailed extends Schema.TaggedError<EmbeddingFailed>()("Embe
 export class EmbeddingModel extends Context.Service<
   EmbeddingModel,
   {
-    /** One vector for each text, in order. Without texts, no request is made. A failure has the usage of the requests that were answered. */
+    /** One vector for each text, in order. Without texts, no request is made. A failure tells what its requests have used. */
     readonly embed: (
       target: EmbeddingTarget,
       texts: ReadonlyArray<string>,
@@ -104,7 +104,7 @@ export const embedPaid = <E>(
 }
 
 const withUsage = (error: EmbeddingFailed | ModelError, used: ReadonlyArray<Usage>): EmbeddingFailed | ModelError => {
-  const usage = used.reduce(addUsage, error.usage ?? noUsage)
+  const usage = used.reduce(addUsage, noUsage)
   return error._tag === "ModelError"
     ? new ModelError(Object.assign({}, error, { usage }))
     : new EmbeddingFailed(Object.assign({}, error, { usage }))
@@ -135,7 +135,7 @@ const documentCalls = { atOnce: 16, share: 8 }
 
 type Turn = <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
-/** One call of the model, with its span and its metrics, retries included. What an answer used is added to `used`. */
+/** One call of the model, with its span and its metrics, retries included. What its attempts used is added to `used`. */
 const embedOnce = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest,
@@ -143,7 +143,7 @@ const embedOnce = (
   used: Array<Usage>
 ): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError> => {
   const operation: ModelOperation = { operation: "embeddings", provider: request.provider, model: request.model }
-  return embedBatch(driver, request, turn).pipe(
+  return embedBatch(driver, request, turn, used).pipe(
     Effect.tap((answer) => {
       used.push(answer.usage)
       return check(request, answer)
@@ -168,6 +168,7 @@ const embedBatch = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest,
   turn: Turn,
+  used: Array<Usage>,
   failures = 0
 ): Effect.Effect<EmbeddingReply, ModelError> =>
   driver.embed(request).pipe(
@@ -176,13 +177,14 @@ const embedBatch = (
     ),
     // The pause before a retry takes no slot.
     turn,
-    Effect.catch((error) =>
-      Effect.flatMap(pauseBeforeRetry(error, retryPolicy, failures), (pause) =>
+    Effect.catch((error) => {
+      if (error.usage !== undefined) used.push(error.usage)
+      return Effect.flatMap(pauseBeforeRetry(error, retryPolicy, failures), (pause) =>
         pause === null
           ? Effect.fail(error)
-          : Effect.andThen(Effect.sleep(pause), embedBatch(driver, request, turn, failures + 1))
+          : Effect.andThen(Effect.sleep(pause), embedBatch(driver, request, turn, used, failures + 1))
       )
-    )
+    })
   )
 
 const check = (request: EmbeddingRequest, answer: EmbeddingReply): Effect.Effect<void, EmbeddingFailed> => {

@@ -92,6 +92,20 @@ describe("the embedding model", () => {
     )
   })
 
+  it.effect("attempts that failed are charged with what they have used", () => {
+    const spent = { ...noUsage, inputTokens: 10 }
+    const { driver } = recording((request, attempt) =>
+      attempt === 1
+        ? Effect.fail(new ModelError({ reason: "overloaded", provider: "p", model: "m", usage: spent }))
+        : lengths(request)
+    )
+    return Effect.gen(function* () {
+      const embedded = yield* Effect.forkChild((yield* EmbeddingModel).embed(target, ["a"], "document"))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* Fiber.join(embedded)).usage.inputTokens, 11)
+    }).pipe(Principal.provide("ada"), Effect.provide(embedding(driver)))
+  })
+
   it.effect("a failure tells what the requests used that were answered, and that is charged", () => {
     const fails = (attempt: number) =>
       attempt === 3
