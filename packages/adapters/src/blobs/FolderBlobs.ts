@@ -103,7 +103,9 @@ const folderBlobs = (folders: Folders): typeof BlobStore.Service => {
 
     sweep: Effect.fnUntraced(function* (before, unneeded) {
       let count = 0
-      for (const owner of yield* attempt("BlobStore.sweep", () => readdir(folders.blobs))) {
+      const entries = yield* attempt("BlobStore.sweep", () => readdir(folders.blobs, { withFileTypes: true }))
+      // Other programs may leave files of their own in the folder, for example `.DS_Store`.
+      for (const { name: owner } of entries.filter((entry) => entry.isDirectory())) {
         const folder = join(folders.blobs, owner)
         const old = yield* attempt("BlobStore.sweep", () => olderThan(folder, before))
         for (let at = 0; at < old.length; at += groupSize) {
@@ -153,7 +155,7 @@ const discard = async ({ handle, path }: UnfinishedFile): Promise<void> => {
 
 /** The files last written before a moment. A file that disappears meanwhile is skipped. */
 const olderThan = async (folder: string, before: Date): Promise<ReadonlyArray<BlobId>> => {
-  const names = await readdir(folder)
+  const names = (await readdir(folder)).filter(isPlain)
   const old: Array<BlobId> = []
   for (const name of names) {
     const found = await stat(join(folder, name)).catch(() => undefined)

@@ -15,7 +15,7 @@ import { createHash } from "node:crypto"
 import { cutBytes, writePieces } from "./Pieces.ts"
 import { clampRange } from "./Range.ts"
 import { s3Client, type S3Client, type S3Options } from "./S3Client.ts"
-import { readListing, readUploadId, readUploads, type S3Listing } from "./S3Xml.ts"
+import { readListing, readUploadId, readUploads, type S3Listing, type S3Uploads } from "./S3Xml.ts"
 
 export type { S3Options } from "./S3Client.ts"
 
@@ -216,13 +216,33 @@ const listed = (client: S3Client, prefix: string): Stream.Stream<S3Listing["obje
     )
   )
 
+/** Lists the unfinished uploads under the prefix, page by page. A service that cannot list them gives none. */
+const listedUploads = (client: S3Client, prefix: string): Stream.Stream<S3Uploads["uploads"], StoreUnavailable> =>
+  Stream.paginate({ key: "", uploadId: "" }, (after) =>
+    Effect.map(
+      client.send("BlobStore.sweep", {
+        method: "GET",
+        query: {
+          uploads: "",
+          prefix: `${prefix}/`,
+          ...(after.key === "" ? {} : { "key-marker": after.key, "upload-id-marker": after.uploadId })
+        },
+        expected: [200, 405, 501]
+      }),
+      ({ status, text }) => {
+        const { next, uploads } = readUploads(status === 200 ? text : "")
+        return [[uploads], next] as const
+      }
+    )
+  )
+
 /** Aborts old uploads. For a service that cannot list uploads, only a lifecycle rule of the bucket can do this. */
-const abortOld = Effect.fnUntraced(function* (client: S3Client, prefix: string, before: Date) {
-  const query = { uploads: "", prefix: `${prefix}/` }
-  const { status, text } = yield* client.send("BlobStore.sweep", { method: "GET", query, expected: [200, 405, 501] })
-  if (status !== 200) return
-  for (const { at, key, uploadId } of readUploads(text)) {
-    if (at >= before) continue
-    yield* client.send("BlobStore.sweep", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
-  }
-})
+const abortOld = (client: S3Client, prefix: string, before: Date) =>
+  Stream.runForEach(listedUploads(client, prefix), (uploads) =>
+    Effect.forEach(
+      uploads.filter(({ at }) => at < before),
+      ({ key, uploadId }) =>
+        client.send("BlobStore.sweep", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] }),
+      { discard: true }
+    )
+  )

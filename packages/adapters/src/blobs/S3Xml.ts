@@ -7,10 +7,10 @@ export interface S3Listing {
   readonly next: Option.Option<string>
 }
 
-export interface S3Upload {
-  readonly key: string
-  readonly uploadId: string
-  readonly at: Date
+export interface S3Uploads {
+  readonly uploads: ReadonlyArray<{ readonly key: string; readonly uploadId: string; readonly at: Date }>
+  /** The last upload of this page, after which the next page begins. */
+  readonly next: Option.Option<{ readonly key: string; readonly uploadId: string }>
 }
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" }
@@ -43,12 +43,17 @@ export const readListing = (xml: string): S3Listing => ({
   )
 })
 
-export const readUploads = (xml: string): ReadonlyArray<S3Upload> =>
-  elements(xml, "Upload").map((each) => ({
-    key: elementText(each, "Key") ?? "",
-    uploadId: elementText(each, "UploadId") ?? "",
-    at: new Date(elementText(each, "Initiated") ?? "")
-  }))
+export const readUploads = (xml: string): S3Uploads => {
+  const key = elementText(xml, "IsTruncated") === "true" ? elementText(xml, "NextKeyMarker") : undefined
+  return {
+    uploads: elements(xml, "Upload").map((each) => ({
+      key: elementText(each, "Key") ?? "",
+      uploadId: elementText(each, "UploadId") ?? "",
+      at: new Date(elementText(each, "Initiated") ?? "")
+    })),
+    next: key ? Option.some({ key, uploadId: elementText(xml, "NextUploadIdMarker") ?? "" }) : Option.none()
+  }
+}
 
 export const readUploadId = (xml: string): string => {
   const id = elementText(xml, "UploadId")

@@ -49,11 +49,21 @@ interface Table {
   span: number
 }
 
+interface Paragraph {
+  text: string
+  /** Undefined: no heading. */
+  level: number | undefined
+  /** Undefined: no item of a list. */
+  indent: number | undefined
+}
+
 /**
- * Elements whose content is skipped: the second copy of a text box for old programs (`Fallback`), the old place of a moved text, and
- * the small characters that show how Japanese words are pronounced (`rt`).
+ * Elements whose content is skipped: the second copy of a text box for old programs (`Fallback`), deleted text, the old place of a moved text,
+ * what a paragraph and a cell were before a tracked change, and the small characters that show how Japanese words are pronounced (`rt`).
  */
-const unread: ReadonlySet<string> = new Set(["Fallback", "moveFrom", "rt"])
+const unread: ReadonlySet<string> = new Set(["Fallback", "del", "moveFrom", "pPrChange", "tcPrChange", "rt"])
+
+const newParagraph = (): Paragraph => ({ text: "", level: undefined, indent: undefined })
 
 const mostColumns = 63
 
@@ -67,52 +77,60 @@ const readStory = (
   out: SectionCollector
 ): void => {
   const tables: Array<Table> = []
-  let text = ""
-  let level: number | undefined
-  let indent: number | undefined
+  /** The open paragraphs. Those of a text box are inside of the paragraph that has the box. */
+  const paragraphs: Array<Paragraph> = []
+  /** What text boxes hold, until the paragraph that has them is written. */
+  const boxed: Array<() => void> = []
   let isText = false
   /** The number of open elements that are skipped. */
   let skipped = 0
 
+  const current = (): Paragraph => paragraphs.at(-1) ?? newParagraph()
+  const write = (block: () => void) => {
+    if (paragraphs.length > 0) boxed.push(block)
+    else block()
+  }
   const endParagraph = () => {
+    const { indent, level, text } = paragraphs.pop() ?? newParagraph()
     const paragraph = text.trim()
-    text = ""
-    if (paragraph === "") return
     const table = tables.at(-1)
-    if (table !== undefined) table.cell.push(oneLine(paragraph))
-    else if (level !== undefined) out.heading(oneLine(paragraph), level)
-    else if (indent !== undefined) out.block(`${"  ".repeat(indent)}- ${paragraph}`, true)
-    else out.block(paragraph)
+    if (table !== undefined && paragraph !== "") table.cell.push(oneLine(paragraph))
+    else if (paragraph !== "") {
+      write(() => {
+        if (level !== undefined) out.heading(oneLine(paragraph), level)
+        else if (indent !== undefined) out.block(`${"  ".repeat(indent)}- ${paragraph}`, true)
+        else out.block(paragraph)
+      })
+    }
+    if (paragraphs.length === 0) for (const block of boxed.splice(0)) block()
   }
   const endTable = () => {
     const rows = tables.pop()?.rows ?? []
     const outer = tables.at(-1)
     // A table inside a cell becomes text of that cell.
     if (outer !== undefined) outer.cell.push(rows.map((cells) => cells.join(", ")).join("; "))
-    else if (rows.some((cells) => cells.some((cell) => cell !== ""))) out.block(markdownTable(rows))
+    else if (rows.some((cells) => cells.some((cell) => cell !== ""))) write(() => out.block(markdownTable(rows)))
   }
   const opened: Readonly<Record<string, (attribute: (name: string) => string | undefined) => void>> = {
-    p: () => {
-      endParagraph()
-      level = indent = undefined
-    },
+    p: () => paragraphs.push(newParagraph()),
     t: () => {
       isText = true
     },
     pStyle: (attribute) => {
-      level = levels.get(attribute("val") ?? "") ?? level
+      current().level = levels.get(attribute("val") ?? "") ?? current().level
     },
     outlineLvl: (attribute) => {
       const value = Number(attribute("val"))
-      if (value < 9) level = value + 1
+      if (value < 9) current().level = value + 1
     },
     ilvl: (attribute) => {
-      indent = Math.min(9, Number(attribute("val")) || 0)
+      current().indent = Math.min(9, Number(attribute("val")) || 0)
     },
-    tbl: () => {
-      endParagraph()
-      tables.push({ rows: [], cell: [], span: 1 })
+    numId: (attribute) => {
+      // The number 0 removes the paragraph from the list of its style.
+      if (attribute("val") === "0") current().indent = undefined
     },
+    tbl: () => tables.push({ rows: [], cell: [], span: 1 }),
     tr: () => tables.at(-1)?.rows.push([]),
     tc: () => {
       const table = tables.at(-1)
@@ -139,11 +157,11 @@ const readStory = (
     open: (name, attribute) => {
       if (unread.has(name)) skipped++
       if (skipped > 0) return
-      text += Object.hasOwn(characters, name) ? characters[name] : ""
+      if (Object.hasOwn(characters, name)) current().text += characters[name] ?? ""
       if (Object.hasOwn(opened, name)) opened[name]?.(attribute)
     },
     text: (piece) => {
-      if (isText && skipped === 0) text += piece
+      if (isText && skipped === 0) current().text += piece
     },
     close: (name) => {
       if (unread.has(name)) skipped--

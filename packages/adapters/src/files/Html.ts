@@ -75,6 +75,7 @@ export const readHtml = (html: string): ReadonlyArray<Section> => {
     if (blocks.has(name) || name === "li" || name === "tr" || name === "td" || name === "th") endBlock()
     if (name === "ul" || name === "ol") lists--
     else if (name === "pre") preformatted--
+    else if (name === "li") item = undefined
   }
   const parser = new Parser({
     onopentag: (name, attributes) => {

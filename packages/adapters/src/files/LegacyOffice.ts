@@ -83,7 +83,7 @@ export const readXls = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
 /** The first row of a range such as `B3:D9`. */
 const firstRow = (range: string | undefined): number => Number(/\d+/u.exec(range ?? "")?.[0] ?? 1)
 
-/** The names of streams inside a compound file, in UTF-16, by which its kind is recognised. */
+/** The names of streams inside a compound file, in UTF-16, by which its kind is recognised. Files of the other kinds may be embedded in it. */
 const streams = [
   ["EncryptedPackage", "encrypted"],
   ["WordDocument", "doc"],
@@ -92,9 +92,11 @@ const streams = [
   ["Book", "xls"]
 ] as const
 
-export const kindOfCompoundFile = (bytes: Uint8Array): "doc" | "ppt" | "xls" => {
+/** Where the streams of several kinds are found, the extension of the file decides. */
+export const kindOfCompoundFile = (bytes: Uint8Array, extension: string): "doc" | "ppt" | "xls" => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const kind = streams.find(([name]) => buffer.includes(Buffer.from(`${name}\0`, "utf16le")))?.[1]
+  const kinds = streams.flatMap(([name, each]) => (buffer.includes(Buffer.from(`${name}\0`, "utf16le")) ? [each] : []))
+  const kind = kinds.find((each) => extension.startsWith(each)) ?? kinds[0]
   if (kind === "encrypted") throw encrypted()
   if (kind === undefined)
     throw new Refused(

@@ -39,7 +39,8 @@ export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): P
       heading = found.heading
     }
   }
-  if (sections.length === 0 && tables.isLacking) throw new Refused("unsupported", withoutTables)
+  // Some of the text is missing, also where there is other text.
+  if (tables.isLacking) throw new Refused("unsupported", withoutTables)
   return sections
 }
 
@@ -102,7 +103,7 @@ const readWords = async (document: PdfDocument, number: number) => {
         width: turn % 2 === 0 ? size.width : size.height,
         letters: 0
       }
-      direction.words.push(uprightWord(item.str, item.transform, item.width, turn, size))
+      direction.words.push(uprightWord(item, turn, { left, bottom, ...size }))
       direction.letters += item.str.length
       directions.set(turn, direction)
     }
@@ -126,12 +127,17 @@ const quarterTurns = ([across = 10, up = 0]: ReadonlyArray<number>): number =>
 
 /** The word with its position after the page is rotated so that the word is horizontal. */
 const uprightWord = (
-  text: string,
-  [across = 10, up = 0, , , x = 0, y = 0]: ReadonlyArray<number>,
-  length: number,
+  {
+    str: text,
+    transform,
+    width: length
+  }: { readonly str: string; readonly transform: ReadonlyArray<number>; readonly width: number },
   turn: number,
-  size: { readonly width: number; readonly height: number }
+  size: { readonly left: number; readonly bottom: number; readonly width: number; readonly height: number }
 ): Word => {
+  const [across = 10, up = 0, , , sheetX = 0, sheetY = 0] = transform
+  // The shown part of the page may begin anywhere on its sheet.
+  const [x, y] = [sheetX - size.left, sheetY - size.bottom]
   const positions = [
     [x, y],
     [y, -x],

@@ -14,7 +14,16 @@ export interface Word {
 
 export type Line = ReadonlyArray<Word>
 
-/** Groups words of about the same height into lines, from left to right, the highest line first. */
+const letters = /\p{L}/gu
+const lettersToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/gu
+
+/** Whether most letters are of a script that is written from right to left. */
+const isRightToLeft = (words: Line): boolean => {
+  const text = words.map((word) => word.text).join("")
+  return (text.match(lettersToLeft)?.length ?? 0) * 2 > (text.match(letters)?.length ?? 0)
+}
+
+/** Groups words of about the same height into lines, each in the direction of its script, the highest line first. */
 const joinLines = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
   const lines: Array<Array<Word>> = []
   for (const word of [...words].sort((a, b) => b.height - a.height)) {
@@ -23,7 +32,7 @@ const joinLines = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
     if (line?.[0] !== undefined && Math.abs(line[0].height - word.height) < reach) line.push(word)
     else lines.push([word])
   }
-  for (const line of lines) line.sort((a, b) => a.left - b.left)
+  for (const line of lines) line.sort(isRightToLeft(line) ? (a, b) => b.right - a.right : (a, b) => a.left - b.left)
   return lines
 }
 
@@ -43,10 +52,10 @@ export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): Rea
   if (gutter === undefined) return lines
   const { from, to, x } = gutter
   const inside = lines.slice(from, to).flat()
+  const columns = [inside.filter(({ right }) => right <= x), inside.filter(({ left }) => left >= x)]
   return [
     ...lines.slice(0, from),
-    ...joinLines(inside.filter(({ right }) => right <= x)),
-    ...joinLines(inside.filter(({ left }) => left >= x)),
+    ...(isRightToLeft(inside) ? columns.reverse() : columns).flatMap(joinLines),
     ...readingOrder(lines.slice(to).flat(), pageWidth)
   ]
 }
@@ -91,14 +100,16 @@ const isFarBelow = (above: Line | undefined, line: Line): boolean => {
   return first !== undefined && second !== undefined && first.height - second.height > second.size * 3
 }
 
-const lineWidth = (line: Line): number => (line.at(-1)?.right ?? 0) - (line[0]?.left ?? 0)
+const lineWidth = (line: Line): number =>
+  line.reduce((right, word) => Math.max(right, word.right), line[0]?.right ?? 0) -
+  line.reduce((left, word) => Math.min(left, word.left), line[0]?.left ?? 0)
 
 /** A wide gap separates cells, a small gap separates words. */
 export const textOfLine = (line: Line): string =>
   line
     .map((word, index) => {
       const before = line[index - 1]
-      const gap = before === undefined ? 0 : word.left - before.right
+      const gap = before === undefined ? 0 : Math.max(word.left - before.right, before.left - word.right)
       if (gap > word.size * 1.5) return ` | ${word.text}`
       return gap > word.size * 0.15 ? ` ${word.text}` : word.text
     })

@@ -86,6 +86,8 @@ const readDrawing = (office: OfficePackage, part: Uint8Array) => {
       if (name === "Fallback") repeated--
       else if (repeated > 0) return
       else if (name === "t") isText = false
+      // A table or a picture after this shape may fill no placeholder.
+      else if (name === "sp") placeholder = ""
       else if (name === "v") {
         isText = false
         text += "\t"

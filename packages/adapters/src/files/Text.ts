@@ -8,7 +8,8 @@ import { Refused } from "./Refused.ts"
 
 const lookedAt = 65_536
 
-export const decodeText = async (bytes: Uint8Array): Promise<string> => (await decoded(bytes)).replaceAll("\r\n", "\n")
+export const decodeText = async (bytes: Uint8Array): Promise<string> =>
+  (await decoded(bytes)).replaceAll(/\r\n?/gu, "\n")
 
 const decoded = async (bytes: Uint8Array): Promise<string> => {
   const encoding = markedUtf32(bytes) ?? (await detectEncoding(bytes))

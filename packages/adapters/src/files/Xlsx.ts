@@ -39,6 +39,10 @@ const readWorkbook = (office: OfficePackage) => {
   return { sheets, from1904 }
 }
 
+/** Excel writes characters that XML does not permit as `_x000D_`, and an underscore that would look like that as `_x005F_`. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/_x([0-9a-f]{4})_/giu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+
 /** The texts to which cells refer. Phonetic guides above Japanese words (`rPh`) are skipped. */
 const readStrings = (office: OfficePackage): ReadonlyArray<string> => {
   const strings: Array<string> = []
@@ -59,7 +63,7 @@ const readStrings = (office: OfficePackage): ReadonlyArray<string> => {
     close: (name) => {
       if (name === "t") isText = false
       else if (name === "rPh") isReading = false
-      else if (name === "si") strings.push(text)
+      else if (name === "si") strings.push(unescaped(text))
     }
   })
   return strings
@@ -88,8 +92,11 @@ const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
   return formats
 }
 
-/** Parts of a number format that are removed before its kind is determined: texts, colours and conditions. `[h]` (hours above 24) stays. */
-const notOfFormat = /"[^"]*"|\[(?!(?:h+|m+|s+)\])[^[\]]*\]|\\./giu
+/**
+ * Parts of a number format that are removed before its kind is determined: texts, colours, conditions, and the characters whose width is left
+ * free or that fill the cell. `[h]` (hours above 24) stays.
+ */
+const notOfFormat = /"[^"]*"|\[(?!(?:h+|m+|s+)\])[^[\]]*\]|[\\_*]./giu
 
 /** The kind of a format. Ids below 164 are built-in formats without a code. */
 const numberFormat = (id: number, code: string): Format => {
@@ -148,7 +155,8 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
   walkXml(part, office.kind, {
     open: (name, attribute) => {
       if (name === "row") {
-        rowNumber = Number(attribute("r") ?? rowNumber + 1)
+        const given = Number(attribute("r"))
+        rowNumber = Number.isSafeInteger(given) && given > 0 ? given : rowNumber + 1
         row = []
         column = -1
       } else if (name === "c") {
@@ -186,7 +194,7 @@ const columnIndex = (reference: string): number => {
 const displayText = ({ formats, from1904, strings }: Book, type: string, style: number, value: string): string => {
   if (type === "s") return strings[Number(value)] ?? ""
   if (type === "b") return value === "1" ? "TRUE" : "FALSE"
-  if (type !== "n") return value
+  if (type !== "n") return unescaped(value)
   const format = formats[style]
   if (format === "percent") return `${Number((Number(value) * 100).toFixed(4))}%`
   if (format === "duration") return writeDuration(Number(value))

@@ -28,7 +28,7 @@ export const openZip = (bytes: Uint8Array, kind: string): Zip => {
   let total = 0
   return {
     read: (name) => {
-      const entry = entries.get(name)
+      const entry = entries.get(name.toLowerCase())
       if (entry === undefined) return undefined
       if (entry.isEncrypted) throw encrypted()
       if (entry.size > limits.zip.part) throw tooLarge("it unpacks to more than 128 MB")
@@ -55,7 +55,7 @@ const readDirectory = (bytes: Uint8Array, view: DataView, kind: string): Readonl
     if (at + 46 > bytes.length || view.getUint32(at, true) !== marks.entry) throw damaged(kind)
     const nameLength = view.getUint16(at + 28, true)
     const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength))
-    entries.set(name.replaceAll("\\", "/").replace(/^\//u, ""), {
+    entries.set(partName(name), {
       isEncrypted: (view.getUint16(at + 8, true) & 1) === 1,
       method: view.getUint16(at + 10, true),
       packed: view.getUint32(at + 20, true),
@@ -67,6 +67,16 @@ const readDirectory = (bytes: Uint8Array, view: DataView, kind: string): Readonl
   return entries
 }
 
+/** Case does not matter in the names of parts, and characters may be written with a percent sign. */
+const partName = (name: string): string => {
+  const plain = name.replaceAll("\\", "/").replace(/^\//u, "").toLowerCase()
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}
+
 const packedBytes = (bytes: Uint8Array, view: DataView, { offset, packed }: Entry, kind: string): Uint8Array => {
   if (offset + 30 > bytes.length || view.getUint32(offset, true) !== marks.local) throw damaged(kind)
   const start = offset + 30 + view.getUint16(offset + 26, true) + view.getUint16(offset + 28, true)
@@ -74,12 +84,14 @@ const packedBytes = (bytes: Uint8Array, view: DataView, { offset, packed }: Entr
 }
 
 const unpack = (packed: Uint8Array, { method, size }: Entry, kind: string): Uint8Array => {
+  const lying = () => tooLarge("it unpacks to more than it says")
+  if (method === 0 && packed.length > size) throw lying()
   if (method === 0) return packed
   if (method !== 8) throw damaged(kind)
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, size) })
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined
-    throw code === "ERR_BUFFER_TOO_LARGE" ? tooLarge("it unpacks to more than it says") : damaged(kind)
+    throw code === "ERR_BUFFER_TOO_LARGE" ? lying() : damaged(kind)
   }
 }

@@ -68,7 +68,7 @@ const readOffice = async (extension: string, kind: string, bytes: Uint8Array): P
   }
   if (!isCompound(bytes)) return readPretended(extension, kind, bytes)
   const { kindOfCompoundFile, readDoc, readXls } = await import("./LegacyOffice.ts")
-  switch (kindOfCompoundFile(bytes)) {
+  switch (kindOfCompoundFile(bytes, extension)) {
     case "doc":
       return readDoc(bytes)
     case "xls":

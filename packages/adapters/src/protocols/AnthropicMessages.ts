@@ -244,10 +244,21 @@ type Turn = WireTurn<"user" | "assistant", WireBlock>
 
 /** The results of all calls of an answer are one turn, before the next message of the user. */
 const lowerMessages = (request: ChatRequest): WireRequest["messages"] => {
-  const turns = joinTurns(request.messages.map((message) => lowerMessage(message, request)))
+  const all = joinTurns(request.messages.map((message) => lowerMessage(message, request)))
+  const turns = joinTurns(all.map((turn, index) => (index === all.length - 1 ? turn : withoutOpenCalls(turn))))
   const opening: ReadonlyArray<Turn> =
     turns[0]?.role === "user" ? [] : [{ role: "user", parts: [textBlock(noteForMissingBeginning)] }]
   return [...opening, ...turns].map(({ role, parts }) => ({ role, content: parts }))
+}
+
+/**
+ * The turn without calls of the vendor's own tools that have no result: the limit of tokens cut the answer, or it paused and did not go on. The
+ * vendor refuses a conversation with such a call, except in an answer that it shall go on with.
+ */
+const withoutOpenCalls = ({ parts, role }: Turn): Turn => {
+  const results = new Set(parts.map((part) => record(part).tool_use_id))
+  const kept = parts.filter((part) => part.type !== "server_tool_use" || results.has(record(part).id))
+  return { role, parts: kept.length < parts.length && kept.every(isThinking) ? [] : kept }
 }
 
 const lowerMessage = (message: ChatMessage, request: ChatRequest): Turn => {

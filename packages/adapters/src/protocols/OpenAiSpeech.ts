@@ -96,7 +96,7 @@ const transcriptionForm = (
   return multipart([...fields, { name: "file", filename, mediaType: mimeType, bytes }])
 }
 
-/** The language without its region, because OpenAI accepts `de` and not `de-AT`. */
+/** The language without its region, because OpenAI and ElevenLabs accept `de` and not `de-AT`. */
 export const shortLanguage = (language: string): string => language.split(/[-_]/u)[0]?.toLowerCase() ?? language
 
 interface StreamState {

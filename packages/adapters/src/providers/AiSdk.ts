@@ -34,6 +34,7 @@ import {
   type ImageReply,
   type ImageModel as ImagePort,
   type ImageRequest,
+  addUsage,
   ModelError,
   noUsage
 } from "@colloquy/core/adapters"
@@ -388,10 +389,12 @@ interface Thrown {
   readonly error: unknown
   /** Whether the answer had begun. An error without a specific name is then a broken connection. */
   readonly inBody?: boolean
+  /** What was used before. */
+  readonly usage?: Usage
 }
 
 /** Messages are not passed on, because they may quote the conversation, and the error object itself contains the whole request. */
-const failWith = ({ error, inBody }: Thrown, { model, provider: id }: Pick<ChatRequest, "provider" | "model">) =>
+const failWith = ({ error, inBody, usage }: Thrown, { model, provider: id }: Pick<ChatRequest, "provider" | "model">) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const thrown = record(error)
     const headers = readHeaders(thrown.responseHeaders)
@@ -402,6 +405,7 @@ const failWith = ({ error, inBody }: Thrown, { model, provider: id }: Pick<ChatR
         ...fault,
         ...retryHeaders(headers, now),
         ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) }),
+        ...(usage === undefined ? {} : { usage }),
         provider: id,
         model
       })
@@ -515,23 +519,26 @@ const embeddingDriver = (
   maxCharacters: 100_000,
   ...settings.limits,
   embed: (request) =>
-    Effect.tryPromise({
-      try: (signal) => embed(makeModel(request.model, request.apiKey), request, settings, signal),
-      catch: (error): Thrown => ({ error })
-    }).pipe(Effect.catch((thrown) => failWith(thrown, request)))
+    Effect.suspend(() => {
+      const used: Array<Usage> = []
+      return Effect.tryPromise({
+        try: (signal) => embed(makeModel(request.model, request.apiKey), request, settings, signal, used),
+        catch: (error): Thrown => (used.length === 0 ? { error } : { error, usage: used.reduce(addUsage) })
+      }).pipe(Effect.catch((thrown) => failWith(thrown, request)))
+    })
 })
 
-/** Sends several calls, one after the other, if the request has more texts than the model accepts. */
+/** Sends several calls, one after the other, if the request has more texts than the model accepts. What each has used is added to `used`. */
 const embed = async (
   model: EmbeddingModel,
   request: EmbeddingRequest,
   settings: AiSdkSettings,
-  abortSignal: AbortSignal
+  abortSignal: AbortSignal,
+  used: Array<Usage>
 ): Promise<EmbeddingReply> => {
   const { texts, dimensions } = request
   const most = (await model.maxEmbeddingsPerCall) ?? texts.length
   const vectors: Array<Float32Array> = []
-  let tokens: number | undefined
   for (let from = 0; from < texts.length; from += Math.max(1, most)) {
     const answer = await model.doEmbed({
       values: texts.slice(from, from + Math.max(1, most)),
@@ -540,9 +547,9 @@ const embed = async (
       ...(settings.embeddingOptions === undefined ? {} : { providerOptions: settings.embeddingOptions(request) })
     })
     for (const vector of answer.embeddings) vectors.push(Float32Array.from(vector))
-    tokens = answer.usage === undefined ? tokens : (tokens ?? 0) + count(answer.usage.tokens)
+    if (answer.usage !== undefined) used.push({ ...noUsage, inputTokens: count(answer.usage.tokens) })
   }
-  return { vectors, usage: tokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: tokens } }
+  return { vectors, usage: used.length === 0 ? estimate(texts) : used.reduce(addUsage) }
 }
 
 // ------ images

@@ -431,8 +431,14 @@ const decide = (
   const definition = Decision.make({ input: Schema.Json, decisions })
   return Effect.flatMap(model.decideSettled(definition, { input: request.state }), ({ modelId, outcomes, usage }) => {
     const all = Object.entries<Decision.Outcome<DecisionKind>>(outcomes)
+    const used =
+      usage.inputTokens === undefined && usage.outputTokens === undefined
+        ? null
+        : { ...noUsage, inputTokens: count(usage.inputTokens), outputTokens: count(usage.outputTokens) }
     if (all.some(([, outcome]) => Result.isFailure(outcome) && outcome.failure.reason === "Refused")) {
-      return Effect.fail(failure(request, "refused"))
+      const { model: name, provider: id } = request
+      const spent = used === null ? {} : { usage: used }
+      return Effect.fail(new ModelError({ reason: "refused", provider: id, model: name, ...spent }))
     }
     const answered = all.flatMap(([name, outcome]) =>
       Result.isFailure(outcome) ? [] : [[name, decidedShares(outcome.success)] as const]
@@ -441,10 +447,7 @@ const decide = (
       ...reply,
       distributions: Object.fromEntries([...settled, ...answered]),
       model: modelId ?? null,
-      usage:
-        usage.inputTokens === undefined && usage.outputTokens === undefined
-          ? null
-          : { ...noUsage, inputTokens: count(usage.inputTokens), outputTokens: count(usage.outputTokens) }
+      usage: used
     })
   })
 }

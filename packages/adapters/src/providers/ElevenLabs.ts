@@ -10,6 +10,7 @@ import { checkedUrl } from "../protocols/Address.ts"
 import { type ApiKey, hidden } from "../protocols/ApiKey.ts"
 import { type Fault, faultOfStatus, machineCode } from "../protocols/Fault.ts"
 import { multipart } from "../protocols/Multipart.ts"
+import { shortLanguage } from "../protocols/OpenAiSpeech.ts"
 import type { Call, TransportSettings } from "../protocols/Transport.ts"
 import { type FormatNames, speechToText, textToSpeech } from "../protocols/VoiceProtocol.ts"
 import { finite, lookUp, record, string } from "../protocols/Wire.ts"
@@ -56,7 +57,7 @@ export const provider = (settings: ElevenLabsSettings = {}): Provider => {
           { name: "model_id", value: model },
           // Without this, the transcript contains descriptions of sounds such as "(laughter)".
           { name: "tag_audio_events", value: "false" },
-          ...(language === null ? [] : [{ name: "language_code", value: language }]),
+          ...(language === null ? [] : [{ name: "language_code", value: shortLanguage(language) }]),
           { name: "file", filename: recording.filename, mediaType: recording.mimeType, bytes: recording.bytes }
         ])
       }),

@@ -365,7 +365,6 @@ export class PartsSession {
   private speak(answer: SpokenAnswer, text: string): Effect.Effect<void> {
     const { driver, format, id, model, voice } = this.around.parts.speak
     const texts = text.length <= driver.maxCharacters ? [text] : cutTo(text, driver.maxCharacters)
-    const toSound = makeSoundReader(format, driver.sampleRate)
     let hasBegun = false
     const begin = () => {
       if (!hasBegun) this.tellWords(answer, text)
@@ -382,14 +381,14 @@ export class PartsSession {
           speed: null,
           apiKey: this.around.setup.apiKey
         }
-        return driver.speak({ ...asked, text: each })
+        // Each answer of the vendor is a file of its own.
+        return Stream.map(driver.speak({ ...asked, text: each }), makeSoundReader(format, driver.sampleRate))
       })
     )
-    const spoken = Stream.runForEach(pieces, (piece) =>
+    const spoken = Stream.runForEach(pieces, (samples) =>
       Effect.andThen(
         this.gate.await,
         Effect.sync(() => {
-          const samples = toSound(piece)
           if (samples.length === 0 || this.answer !== answer) return
           begin()
           this.play(answer, samples)
@@ -531,23 +530,42 @@ export class PartsSession {
 
 const hopeless: ReadonlySet<ModelError["reason"]> = new Set(["auth", "quota", "model_not_found"])
 
-const cutTo = (text: string, length: number): ReadonlyArray<string> =>
-  Array.from({ length: Math.ceil(text.length / length) }, (_, at) => text.slice(at * length, (at + 1) * length))
+/** Cuts a sentence between words, or between characters where a word is longer than the limit. */
+const cutTo = (sentence: string, length: number): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let rest = sentence
+  while (rest.length > length) {
+    const space = rest.lastIndexOf(" ", length)
+    // A character of two code units stays whole.
+    const whole = /[\ud800-\udbff]$/.test(rest.slice(0, length)) ? Math.max(2, length - 1) : length
+    const end = space > 0 ? space : whole
+    parts.push(rest.slice(0, end))
+    rest = rest.slice(end).trimStart()
+  }
+  return rest === "" ? parts : [...parts, rest]
+}
 
 /** Converts a vendor's answer to samples at 24 kHz, piece by piece. */
 const makeSoundReader = (format: "pcm" | "wav", sampleRate: number): ((piece: Uint8Array) => Uint8Array) => {
   const wholeSamples = makeWholeSamples()
   let head: Uint8Array<ArrayBufferLike> | null = format === "wav" ? new Uint8Array() : null
   let resample = makeResampler(sampleRate, sound.sampleRate)
+  /** The number of bytes of samples that the file still has, by its header. */
+  let left = Infinity
+  const toSamples = (piece: Uint8Array) => {
+    const own = piece.subarray(0, left)
+    left -= own.length
+    return resample(wholeSamples(own))
+  }
   return (piece) => {
-    if (head === null) return resample(wholeSamples(piece))
+    if (head === null) return toSamples(piece)
     const begun = joinBytes([head, piece])
     head = begun
     const read = readWavHead(begun)
     if (read === undefined || read === null) return new Uint8Array()
-    const samples = begun.subarray(read.dataAt)
     head = null
+    left = read.dataLength
     resample = makeResampler(read.format.sampleRate, sound.sampleRate)
-    return resample(wholeSamples(samples))
+    return toSamples(begun.subarray(read.dataAt))
   }
 }

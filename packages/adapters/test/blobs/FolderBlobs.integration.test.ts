@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { FolderBlobs } from "../../src/blobs/index.ts"
 
 const scratchFolder = Effect.acquireRelease(
@@ -42,6 +42,20 @@ it.live("keeps a blob as one plain file, and an upload that broke as none", () =
     assert.deepStrictEqual(others, [])
     assert.strictEqual(yield* Effect.promise(() => readFile(file ?? "", "utf8")), "tea")
   }).pipe(Principal.provide("../../etc"), Effect.scoped)
+)
+
+it.live("sweeps blobs beside files of other programs, and leaves those", () =>
+  Effect.gen(function* () {
+    const folder = yield* scratchFolder
+    const store = yield* Effect.provide(BlobStore, FolderBlobs.layer({ folder }))
+    yield* store.put(yield* newId(BlobId), Stream.make(new Uint8Array(3)))
+    const [blob = ""] = yield* filesIn(folder)
+    const others = [join(folder, "blobs", ".DS_Store"), join(dirname(blob), ".DS_Store")]
+    yield* Effect.promise(() => Promise.all(others.map((path) => writeFile(path, "x"))))
+    yield* Effect.promise(() => Promise.all([blob, ...others].map((path) => utimes(path, 1000, 1000))))
+    assert.strictEqual(yield* store.sweep(new Date(2_000_000), Effect.succeed), 1)
+    assert.sameMembers([...(yield* filesIn(folder))], others)
+  }).pipe(Principal.provide("ada"), Effect.scoped)
 )
 
 it.live("sweeps what a process left that died during an upload, once it is old", () =>

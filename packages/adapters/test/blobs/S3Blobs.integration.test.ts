@@ -9,8 +9,10 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import { createServer } from "node:http"
 import { S3Blobs } from "../../src/blobs/s3.ts"
 import { readErrorCode, readListing, readUploads } from "../../src/blobs/S3Xml.ts"
+import { serverPort } from "../providers/FakeVendor.ts"
 import { startS3 } from "./S3Server.ts"
 
 const credentials = { accessKeyId: "S3RVER", secretAccessKey: Redacted.make("S3RVER"), bucket: "documents" }
@@ -51,6 +53,41 @@ it.live("says in a sentence that the credentials are wrong, or the service is aw
   }).pipe(Principal.provide("ada"), Effect.scoped)
 )
 
+/** A service whose list of unfinished uploads has two pages. It notes what is deleted. */
+const startPagedUploads = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const deleted: Array<string> = []
+    const upload = (key: string, at: string) =>
+      `<Upload><Key>colloquy/x/${key}</Key><UploadId>${key}</UploadId>${at}</Upload>`
+    const initiated = (year: number) => `<Initiated>${year}-01-31T12:00:00.000Z</Initiated>`
+    const server = createServer((request, response) => {
+      const { pathname, searchParams: query } = new URL(request.url ?? "", "http://127.0.0.1")
+      if (request.method === "DELETE") deleted.push(`${pathname.split("/").at(-1)} ${query.get("uploadId")}`)
+      const isSecond = query.get("key-marker") === "colloquy/x/a&b" && query.get("upload-id-marker") === "last"
+      const first = `<IsTruncated>true</IsTruncated><NextKeyMarker>colloquy/x/a&amp;b</NextKeyMarker>
+        <NextUploadIdMarker>last</NextUploadIdMarker>${upload("one", initiated(2025))}${upload("new", initiated(2027))}`
+      const second = `<IsTruncated>false</IsTruncated>${upload("two", initiated(2025))}${upload("undated", "")}`
+      response.end(query.has("uploads") ? (isSecond ? second : first) : "")
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    return { server, deleted, endpoint: `http://127.0.0.1:${serverPort(server)}` }
+  }),
+  ({ server }) =>
+    Effect.promise(async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    })
+)
+
+it.live("aborts old uploads of all pages of their list, and none whose age is unknown", () =>
+  Effect.gen(function* () {
+    const { deleted, endpoint } = yield* startPagedUploads
+    const store = yield* Effect.provide(BlobStore, blobsOn(endpoint))
+    yield* store.sweep(new Date("2026-01-31T12:00:00Z"), () => Effect.succeed([]))
+    assert.deepStrictEqual(deleted, ["one one", "two two"])
+  }).pipe(Effect.scoped)
+)
+
 it("reads a page of a listing, and where the next one begins", () => {
   const xml = `<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>
     <Contents><Key>a&amp;b/&#x31;</Key><LastModified>2026-01-31T12:00:00.000Z</LastModified><Size>3</Size></Contents>
@@ -72,8 +109,9 @@ it("reads a page of a listing, and where the next one begins", () => {
 it("reads unfinished uploads and the code of an error", () => {
   const xml = `<ListMultipartUploadsResult><Bucket>b</Bucket><Upload><Key>colloquy/x/1</Key><UploadId>XMgbGlrZSBlbHZpbmc</UploadId>
     <Initiator><ID>arn</ID></Initiator><Initiated>2026-01-31T12:00:00.000Z</Initiated></Upload></ListMultipartUploadsResult>`
-  assert.deepStrictEqual(readUploads(xml), [
-    { key: "colloquy/x/1", uploadId: "XMgbGlrZSBlbHZpbmc", at: new Date("2026-01-31T12:00:00Z") }
-  ])
+  assert.deepStrictEqual(readUploads(xml), {
+    uploads: [{ key: "colloquy/x/1", uploadId: "XMgbGlrZSBlbHZpbmc", at: new Date("2026-01-31T12:00:00Z") }],
+    next: Option.none()
+  })
   assert.strictEqual(readErrorCode("<Error><Code>NoSuchBucket</Code><Message>secret</Message></Error>"), "NoSuchBucket")
 })

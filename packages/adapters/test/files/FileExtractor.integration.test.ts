@@ -6,7 +6,21 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { FileExtractor } from "../../src/files/index.ts"
-import { doc, docx, namedFont, paragraph, pdf, ppt, pptx, shape, utf8, xls, xlsx } from "./MadeFiles.ts"
+import {
+  doc,
+  docx,
+  namedFont,
+  paragraph,
+  pdf,
+  ppt,
+  pptx,
+  shape,
+  utf8,
+  withEmbedded,
+  xls,
+  xlsx,
+  zip
+} from "./MadeFiles.ts"
 
 const extract = (extension: string, bytes: Uint8Array) =>
   Effect.flatMap(TextExtractor, (extractor) => {
@@ -87,6 +101,53 @@ describe("Word", () => {
     })
   )
 
+  it.live("text boxes after the paragraph that has them, which keeps its own style", () =>
+    Effect.gen(function* () {
+      const box = (paragraphs: string) => `<w:r><w:txbxContent>${paragraphs}</w:txbxContent></w:r>`
+      const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`
+      const heading = (level: number) => `<w:pPr><w:outlineLvl w:val="${level}"/></w:pPr>`
+      const table = `<w:tbl><w:tr><w:tc>${paragraph("In a cell")}</w:tc></w:tr></w:tbl>`
+      const body = [
+        `<w:p>${heading(0)}${box(paragraph("In a box") + table)}${run("Chapter")}</w:p>`,
+        `<w:p>${run("Before ")}${box(`<w:p>${heading(1)}${run("Title of a box")}</w:p>`)}${run("and after.")}</w:p>`
+      ].join("")
+      assert.deepStrictEqual(yield* read("docx", docx(body)), [
+        { form: "markdown", heading: "Chapter", text: "Chapter\n\nIn a box\n\nIn a cell\n\nBefore and after." },
+        { form: "markdown", heading: "Chapter > Title of a box", text: "Title of a box" }
+      ])
+    })
+  )
+
+  it.live("what tracked changes leave, and a paragraph that was taken out of its list", () =>
+    Effect.gen(function* () {
+      const before = '<w:pPr><w:outlineLvl w:val="0"/><w:numPr><w:ilvl w:val="0"/></w:numPr></w:pPr>'
+      const deleted = "<w:del><w:r><w:noBreakHyphen/><w:delText>white</w:delText></w:r></w:del>"
+      const body = [
+        paragraph("No heading any more", `<w:pPrChange>${before}</w:pPrChange>`),
+        paragraph("No item", '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="0"/></w:numPr>'),
+        `<w:p><w:r><w:t>Green</w:t></w:r>${deleted}<w:r><w:t> tea</w:t></w:r></w:p>`
+      ].join("")
+      assert.deepStrictEqual(yield* read("docx", docx(body)), [
+        { form: "markdown", text: "No heading any more\n\nNo item\n\nGreen tea" }
+      ])
+    })
+  )
+
+  it.live(
+    "parts whose names are written in other letters, or with percent signs, than where they are referred to",
+    () =>
+      Effect.gen(function* () {
+        const file = zip([
+          {
+            name: "_Rels/.rels",
+            data: '<R><Relationship Id="r" Type="x/officeDocument" Target="Word/My%20Text.xml"/></R>'
+          },
+          { name: "word/my%20text.XML", data: `<w:document xmlns:w="w">${paragraph("Tea")}</w:document>` }
+        ])
+        assert.deepStrictEqual(yield* read("docx", file), [{ form: "markdown", text: "Tea" }])
+      })
+  )
+
   it.live("a document of 1997", () =>
     Effect.gen(function* () {
       const sections = yield* read("doc", doc("Old tea\rGrüße, 日本語\r"))
@@ -130,6 +191,15 @@ describe("PowerPoint", () => {
       const twice = `<mc:AlternateContent><mc:Choice>${shape("E = mc²")}</mc:Choice><mc:Fallback>${shape("E = mc²")}</mc:Fallback></mc:AlternateContent>`
       const [slide] = yield* read("pptx", pptx([{ xml: shape("Title", "title") + twice }]))
       assert.strictEqual(slide?.["text"], "Title\n\nE = mc²")
+    })
+  )
+
+  it.live("a table after the number of a slide, which fills no placeholder", () =>
+    Effect.gen(function* () {
+      const cell = "<a:tc><a:p><a:r><a:t>Sencha</a:t></a:r></a:p></a:tc>"
+      const table = `<p:graphicFrame><p:nvPr/><a:tbl><a:tr>${cell}</a:tr></a:tbl></p:graphicFrame>`
+      const [slide] = yield* read("pptx", pptx([{ xml: shape("Prices", "title") + shape("7", "sldNum") + table }]))
+      assert.strictEqual(slide?.["text"], "Prices\n\nSencha")
     })
   )
 
@@ -177,6 +247,19 @@ describe("Excel", () => {
     })
   )
 
+  it.live("characters that are written as codes, formats with free room, and rows with impossible numbers", () =>
+    Effect.gen(function* () {
+      const styles = `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="#,##0.00 _D_M"/><numFmt numFmtId="165" formatCode="*d0"/></numFmts>
+        <cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`
+      const sharedStrings = "<sst><si><t>one_x000D_\ntwo</t></si></sst>"
+      const rows = `<row r="1.5"><c t="s"><v>0</v></c><c t="inlineStr"><is><t>_x005F_x000D_</t></is></c></row>
+        <row r="1e999"><c s="1"><v>46053</v></c><c s="2"><v>3</v></c></row>`
+      assert.deepStrictEqual(yield* read("xlsx", xlsx({ Codes: rows }, { styles, sharedStrings })), [
+        { form: "table", sheet: "Codes", row: 1, text: "one two | _x000D_\n46053 | 3" }
+      ])
+    })
+  )
+
   it.live("durations, and formulas that were never computed", () =>
     Effect.gen(function* () {
       const styles = `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="[h]:mm"/><numFmt numFmtId="165" formatCode="[Red]0.0"/></numFmts>
@@ -185,6 +268,15 @@ describe("Excel", () => {
         <c r="D1"><f>SUM(A1:B1)</f></c><c r="E1"><f>1+2</f><v>3</v></c></row>`
       const [sheet] = yield* read("xlsx", xlsx({ Times: rows }, { styles }))
       assert.strictEqual(sheet?.["text"], "30:05 | -0:01 | 7.5 | =SUM(A1:B1) | 3")
+    })
+  )
+
+  it.live("a workbook of 1997 with a document inside, and a document with a workbook", () =>
+    Effect.gen(function* () {
+      const [sheet] = yield* read("xls", withEmbedded(xls({ Tea: [["Sencha"]] }), "WordDocument"))
+      assert.strictEqual(sheet?.["text"], "Sencha")
+      const [text] = yield* read("doc", withEmbedded(doc("Sencha\r"), "Workbook"))
+      assert.strictEqual(text?.["text"], "Sencha")
     })
   )
 
@@ -330,12 +422,71 @@ describe("PDF", () => {
       const refused = yield* Effect.flip(extract("pdf", file))
       assert.strictEqual(refused._tag === "ExtractionFailed" && refused.reason, "unsupported")
       assert.include(refused.message, "the server needs the package pdfjs-dist")
+      const both = pdf(
+        [
+          [
+            { ...codes, font: "F2" },
+            { text: "Tea", x: 72, y: 600 }
+          ]
+        ],
+        "",
+        "",
+        [namedFont("90ms-RKSJ-H", "Japan1")]
+      )
+      assert.strictEqual((yield* Effect.flip(extract("pdf", both))).message, refused.message)
     }).pipe(Effect.provide(FileExtractor.layer({ isInstalled: (name) => name !== "pdfjs-dist" })))
   )
 
   it.live("a page without text gives nothing", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* read("pdf", pdf([[]])), [])
+    })
+  )
+
+  it.live("words and columns from right to left", () =>
+    Effect.gen(function* () {
+      // The codes of A to Z are the letters of Hebrew. A file has them in the order in which they stand on the page.
+      const codes =
+        "begincmap 1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <41> <5a> <05d0> endbfrange endcmap"
+      const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding /ToUnicode 7 0 R >>"
+      const hebrew = (text: string, x: number, y: number, size = 11) => ({ text, x, y, size, font: "F2" as const })
+      const column = (letter: string, x: number) =>
+        Array.from({ length: 10 }, (_, index) => hebrew(`${letter}AAAA`.repeat(5), x, 600 - index * 14))
+      const file = pdf(
+        [
+          [
+            hebrew("CBA", 300, 720),
+            hebrew("FED", 270, 720, 12),
+            { text: "2026", x: 240, y: 720 },
+            hebrew("IHG", 100, 720),
+            ...column("L", 50),
+            ...column("R", 320)
+          ]
+        ],
+        "",
+        "",
+        [font, `<< /Length ${codes.length} >>\nstream\n${codes}\nendstream`]
+      )
+      const text = String((yield* read("pdf", file))[0]?.["text"])
+      assert.strictEqual(text.split("\n")[0], "אבג דהו 2026 | זחט")
+      assert.isBelow(text.lastIndexOf("ס"), text.indexOf("כ"))
+    })
+  )
+
+  it.live("two columns of a page that shows a part of its sheet", () =>
+    Effect.gen(function* () {
+      const column = (side: string, x: number) =>
+        Array.from({ length: 10 }, (_, index) => ({
+          text: `${side} line ${index} with enough words to be prose`,
+          size: 6,
+          x,
+          y: 700 - index * 8
+        }))
+      const box = ">> /CropBox [306 0 612 792] /Unused <<"
+      const [section] = yield* read("pdf", pdf([[...column("left", 312), ...column("right", 470)]], "", box))
+      const text = String(section?.["text"])
+      assert.isBelow(text.indexOf("left line 9"), text.indexOf("right line 0"))
+      assert.notInclude(text, "|")
     })
   )
 })
@@ -350,6 +501,13 @@ describe("HTML", () => {
         section?.["text"],
         "| Menu | Our prices: Sencha, 5; Gyokuro, 9 |\n| --- | --- |\n| Foot | Bye |\n\nAfter."
       )
+    })
+  )
+
+  it.live("an empty item marks nothing after its list", () =>
+    Effect.gen(function* () {
+      const [section] = yield* read("html", utf8("<ul><li>one</li><li></li></ul><p>After.</p>"))
+      assert.strictEqual(section?.["text"], "- one\n\nAfter.")
     })
   )
 
@@ -403,6 +561,8 @@ describe("text", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* read("csv", utf8("a,b\n1,2")), [{ form: "table", row: 1, text: "a,b\n1,2" }])
       assert.deepStrictEqual(yield* read("jsonl", utf8("{}\n{}")), [{ form: "lines", row: 1, text: "{}\n{}" }])
+      // Excel for Mac ends the lines of a table so.
+      assert.deepStrictEqual(yield* read("csv", utf8("a,b\r1,2\r")), [{ form: "table", row: 1, text: "a,b\n1,2\n" }])
     })
   )
 

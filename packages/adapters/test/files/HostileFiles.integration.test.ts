@@ -48,7 +48,10 @@ const protectedPdf = pdf(
   `/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <${"11".repeat(32)}> /U <${"22".repeat(32)}> >> /ID [<${"33".repeat(16)}> <${"33".repeat(16)}>]`
 )
 
-const wordParts = (document: string, fields: { readonly claimed?: number; readonly flags?: number } = {}) =>
+const wordParts = (
+  document: string,
+  fields: { readonly claimed?: number; readonly flags?: number; readonly isStored?: boolean } = {}
+) =>
   zip([
     { name: "_rels/.rels", data: `<R><Relationship Id="r" Type="x/officeDocument" Target="d.xml"/></R>` },
     { name: "d.xml", data: document, ...fields }
@@ -82,6 +85,12 @@ const cases: ReadonlyArray<readonly [string, string, () => Uint8Array, string]> 
     "a zip bomb that lies about its size",
     "docx",
     () => wordParts(" ".repeat(20_000_000), { claimed: 100 }),
+    "too_large: The file is too large to be read: it unpacks to more than it says."
+  ],
+  [
+    "a part that is not packed and lies about its size",
+    "docx",
+    () => wordParts(`<x>${" ".repeat(1000)}</x>`, { claimed: 100, isStored: true }),
     "too_large: The file is too large to be read: it unpacks to more than it says."
   ],
   [

@@ -10,6 +10,7 @@ interface ZipPart {
   /** What the directory says that it unpacks to; default: the truth. */
   readonly claimed?: number
   readonly flags?: number
+  readonly isStored?: boolean
 }
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, index) => {
@@ -28,13 +29,13 @@ export const zip = (parts: ReadonlyArray<ZipPart>): Uint8Array => {
   const bodies: Array<Buffer> = []
   const directory: Array<Buffer> = []
   let offset = 0
-  for (const { claimed, data, flags = 0, name } of parts) {
+  for (const { claimed, data, flags = 0, isStored = false, name } of parts) {
     const bytes = typeof data === "string" ? utf8(data) : data
-    const packed = deflateRawSync(bytes)
+    const packed = isStored ? bytes : deflateRawSync(bytes)
     const fields = Buffer.alloc(26)
     fields.writeUInt16LE(20, 0)
     fields.writeUInt16LE(flags, 2)
-    fields.writeUInt16LE(8, 4)
+    fields.writeUInt16LE(isStored ? 0 : 8, 4)
     fields.writeUInt32LE(crc32(bytes), 10)
     fields.writeUInt32LE(packed.length, 14)
     fields.writeUInt32LE(claimed ?? bytes.length, 18)
@@ -156,6 +157,8 @@ interface PdfText {
   readonly x: number
   readonly y: number
   readonly size?: number
+  /** `F2` is the first object of `more`. */
+  readonly font?: "F1" | "F2"
   /** How it is turned and stretched; upright without. */
   readonly matrix?: string
 }
@@ -188,11 +191,12 @@ export const pdf = (
   for (const [index, texts] of pages.entries()) {
     const content = texts
       .map(
-        ({ matrix = "1 0 0 1", size = 11, text, x, y }) => `BT /F1 ${size} Tf ${matrix} ${x} ${y} Tm (${text}) Tj ET`
+        ({ font: name = "F1", matrix = "1 0 0 1", size = 11, text, x, y }) =>
+          `BT /${name} ${size} Tf ${matrix} ${x} ${y} Tm (${text}) Tj ET`
       )
       .join("\n")
     objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> ${resources} >> /Contents ${5 + index * 2} 0 R >>`,
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R /F2 ${4 + pages.length * 2} 0 R >> ${resources} >> /Contents ${5 + index * 2} 0 R >>`,
       `<< /Length ${content.length} >>\nstream\n${content}\nendstream`
     )
   }
@@ -216,6 +220,13 @@ export const xls = (sheets: Readonly<Record<string, ReadonlyArray<ReadonlyArray<
   for (const [name, rows] of Object.entries(sheets))
     utils.book_append_sheet(book, utils.aoa_to_sheet(rows.map((row) => [...row])), name)
   return Uint8Array.from(write(book, { type: "buffer", bookType: "biff8" }) as Buffer)
+}
+
+/** The file with a stream of another program inside, as an embedded object is stored. */
+export const withEmbedded = (file: Uint8Array, stream: string): Uint8Array => {
+  const container = CFB.read(Buffer.from(file), { type: "buffer" })
+  CFB.utils.cfb_add(container, `/MBD00000001/${stream}`, Buffer.alloc(5_000))
+  return Uint8Array.from(CFB.write(container, { type: "buffer" }) as Buffer)
 }
 
 export const compoundFile = (streams: Readonly<Record<string, Uint8Array>>): Uint8Array => {

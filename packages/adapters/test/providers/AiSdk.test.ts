@@ -584,6 +584,20 @@ describe("embeddings", () => {
     })
   )
 
+  it.effect("tells with an error what the calls before it have used", () =>
+    Effect.gen(function* () {
+      const driver = embedding(
+        ({ values }) =>
+          values.includes("c")
+            ? Promise.reject(apiError(500))
+            : Promise.resolve({ embeddings: values.map(() => [1, 0]), usage: { tokens: 2 }, warnings: [] }),
+        Promise.resolve(1)
+      )
+      const { usage } = yield* Effect.flip(driver.embed(wanted))
+      assert.deepEqual(usage, { ...noUsage, inputTokens: 4 })
+    })
+  )
+
   it.effect("counts what the model does not tell, and reports what it throws", () =>
     Effect.gen(function* () {
       const silent = embedding(async ({ values }) => ({ embeddings: values.map(() => [1, 0]), warnings: [] }))

@@ -188,6 +188,25 @@ describe("what an answer keeps", () => {
     assert.isEmpty(readyCalls(events))
   })
 
+  it("no call of the vendor's own tool without its result, once the answer does not go on", () => {
+    const search = (id: string) => open(1, { type: "server_tool_use", id, name: "web_search", input: { query: "x" } })
+    const found = { type: "web_search_tool_result", tool_use_id: "srv_1", content: [] }
+    const cut = (stop: string) =>
+      storedAnswer(
+        read([begin(), ...thinks(0, "Hm", "sig"), search("srv_1"), open(2, found), search("srv_2"), ...finish(stop)])
+          .events
+      )
+    const types = (messages: ReadonlyArray<ChatMessage>) =>
+      lower({ messages }).messages.map(({ content }) => content.map((block) => block.type))
+    const whole = ["thinking", "server_tool_use", "web_search_tool_result"]
+    assert.deepStrictEqual(types([user("?"), cut("max_tokens"), user("Go on")]), [["text"], whole, ["text"]])
+    assert.deepStrictEqual(types([user("?"), cut("pause_turn")]), [["text"], [...whole, "server_tool_use"]])
+    const mute = storedAnswer(
+      read([begin(), ...thinks(0, "Hm", "sig"), search("srv_3"), ...finish("max_tokens")]).events
+    )
+    assert.deepStrictEqual(types([user("?"), mute, user("Go on")]), [["text", "text"]])
+  })
+
   it("no thinking that was cut before its signature, or that led to nothing", () => {
     const cut = read([begin(), ...thinks(0, "Hm", ""), ...prose(1, "Hi"), ...finish("max_tokens")])
     assert.isNull(finishedEvent(cut.events).providerData)

@@ -496,6 +496,8 @@ describe("decision models", () => {
         const error = yield* Effect.flip((answers ?? assert.fail("no answers"))(asked({ urgent })))
         assert.strictEqual(error.reason, reason)
         assert.notInclude(error.message, "secret")
+        // The refusal is an answer that was paid for.
+        assert.strictEqual(error.usage?.inputTokens, reason === "refused" ? 1 : undefined)
       }
     })
   )

@@ -287,6 +287,17 @@ describe("what each says in its own words", () => {
     })
   )
 
+  it.effect("ElevenLabs: a language is sent without its region", () =>
+    Effect.gen(function* () {
+      const { fake, provider } = yield* asked("ElevenLabs", "/v1/speech-to-text", FakeVendor.json({ text: "Hallo." }))
+      yield* (
+        provider.speechToText?.transcribe({ ...heard, model: "scribe_v1", language: "de-DE" }) ?? Effect.die("none")
+      )
+      const form = Buffer.from(fake.requests[0]?.bytes ?? []).toString("latin1")
+      assert.match(form, /name="language_code"\r\n\r\nde\r\n/u)
+    })
+  )
+
   it.effect("ElevenLabs: a quota that is used up is no wrong key", () =>
     Effect.gen(function* () {
       const path = "/v1/speech-to-text"

@@ -5,6 +5,7 @@ import {
   type ChatRequest,
   ModelError,
   noUsage,
+  type TextToSpeech,
   type TranscriptionRequest
 } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
@@ -15,6 +16,7 @@ export interface TestParts {
   /** The events of an answer. */
   readonly thinks: (request: ChatRequest) => Stream.Stream<ChatEvent, ModelError>
   readonly speaks?: (text: string) => Uint8Array | ModelError
+  readonly speech?: Partial<Pick<TextToSpeech, "formats" | "maxCharacters">>
 }
 
 export const finished = { _tag: "Finished", reason: "stop", model: null, providerData: null } as const
@@ -39,7 +41,7 @@ const recordedSamples = (recording: Uint8Array): Uint8Array => recording.subarra
 const orFail = <A>(value: A | ModelError): Effect.Effect<A, ModelError> =>
   value instanceof ModelError ? Effect.fail(value) : Effect.succeed(value)
 
-export const voiceParts = ({ hears = () => "", speaks = silenceFor, thinks }: TestParts) => {
+export const voiceParts = ({ hears = () => "", speaks = silenceFor, speech, thinks }: TestParts) => {
   const provider: Provider = {
     id: "house",
     defaultModel: "m",
@@ -63,6 +65,7 @@ export const voiceParts = ({ hears = () => "", speaks = silenceFor, thinks }: Te
       formats: ["pcm"],
       sampleRate: 24_000,
       maxCharacters: 4000,
+      ...speech,
       speak: ({ text }) => Stream.fromEffect(Effect.suspend(() => orFail(speaks(text))))
     }
   }

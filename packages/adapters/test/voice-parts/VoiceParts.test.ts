@@ -1,6 +1,6 @@
 /** A voice from parts in sessions of the service: tools, interruption, failures, the client's own ends of turns. Time is virtual. */
 import { ThreadId } from "@colloquy/core"
-import { type ChatEvent, type ChatRequest, ThreadStore } from "@colloquy/core/adapters"
+import { type ChatEvent, type ChatRequest, joinBytes, ThreadStore, wavHeader } from "@colloquy/core/adapters"
 import { TestRealtime } from "@colloquy/testing"
 import { assert, describe } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
@@ -318,6 +318,28 @@ describe("a voice from parts", () => {
       assert.strictEqual(yield* client.end, "ended")
       assert.deepStrictEqual(yield* stored(threadId), [])
       assert.strictEqual(client.events.filter(({ _tag }) => _tag === "TranscriptStarted").length, 1)
+    })
+  )
+
+  const spoken: Array<string> = []
+  voiceStory(
+    "a sentence above the limit is spoken in parts, cut between words, and only the samples of their WAV files are played",
+    model({
+      thinks: () => writes("Seven hundred metres and 😀😀😀😀😀😀 left."),
+      speech: { formats: ["wav"], maxCharacters: 11 },
+      speaks: (text) => {
+        spoken.push(text)
+        const samples = new Uint8Array(480).fill(1)
+        return joinBytes([wavHeader({ sampleRate: 24_000, channels: 1 }, 480), samples, Buffer.from("LIST\0\0\0\0")])
+      }
+    }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "How far?" })
+      yield* client.next("ResponseDone")
+      assert.deepStrictEqual(spoken, ["Seven", "hundred", "metres and", "😀😀😀😀😀", "😀 left."])
+      assert.deepStrictEqual(client.audio(), new Uint8Array(5 * 480).fill(1))
     })
   )
 

@@ -209,8 +209,9 @@ const makeListCache = <A>(
 /** Fails, unlike the other lists: a failed request proves nothing about a video model. */
 const listVideos = Effect.fnUntraced(function* (provider: Provider): Effect.fn.Return<Listed<ModelInfo>, ModelError> {
   const list = provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
-  const late = () => Effect.fail(new ModelError({ reason: "timeout", provider: provider.id, model: "" }))
-  const items = yield* inTime("20 seconds", late)(list)
+  const failed = (reason: ModelError["reason"]) => () =>
+    Effect.fail(new ModelError({ reason, provider: provider.id, model: "" }))
+  const items = yield* list.pipe(inTime("20 seconds", failed("timeout")), Effect.catchDefect(failed("unknown")))
   return { items, at: new Date(yield* Clock.currentTimeMillis) }
 })
 
@@ -234,7 +235,10 @@ const ask = Effect.fnUntraced(function* <A>(
       ? []
       : yield* list.pipe(
           inTime(longest, () => Effect.fail(null)),
-          Effect.catch(() => Effect.as(Effect.logWarning(`The ${what} of ${provider.id} could not be listed`), []))
+          Effect.catchDefect(Effect.fail),
+          Effect.catch((why) =>
+            Effect.as(Effect.logWarning(`The ${what} of ${provider.id} could not be listed`, why), [])
+          )
         )
   return { items, at: new Date(yield* Clock.currentTimeMillis) }
 })

@@ -20,7 +20,7 @@ import { metricAttributes, measured, type ModelOperation, recordTokens } from ".
 import { Providers } from "./Provider.ts"
 import { pauseBeforeRetry } from "./RetryPause.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { addUsage, noUsage } from "../primitives/Usage.ts"
+import { addUsage, noUsage, Usage } from "../primitives/Usage.ts"
 
 /** The model that embeds, and the length of its vectors; null: the model's own length. */
 export interface EmbeddingTarget {
@@ -35,7 +35,9 @@ export class EmbeddingFailed extends Schema.TaggedError<EmbeddingFailed>()("Embe
   model: Schema.String,
   problem: Schema.Literals(["no_such_provider", "wrong_number_of_vectors", "wrong_dimensions", "not_a_number"]),
   expected: Schema.NullOr(Schema.Int),
-  received: Schema.NullOr(Schema.Int)
+  received: Schema.NullOr(Schema.Int),
+  /** What the requests have used, if that is known. */
+  usage: Schema.optionalKey(Usage)
 }) {
   override get message() {
     const figures = this.expected === null ? "" : ` (expected ${this.expected}, received ${this.received})`
@@ -46,7 +48,7 @@ export class EmbeddingFailed extends Schema.TaggedError<EmbeddingFailed>()("Embe
 export class EmbeddingModel extends Context.Service<
   EmbeddingModel,
   {
-    /** One vector for each text, in order. Without texts, no request is made. */
+    /** One vector for each text, in order. Without texts, no request is made. A failure tells what its requests have used. */
     readonly embed: (
       target: EmbeddingTarget,
       texts: ReadonlyArray<string>,
@@ -73,15 +75,13 @@ export class EmbeddingModel extends Context.Service<
           const apiKey = yield* keys.find(target.provider)
           // A turn waits for the vector of a question. The vectors of documents are many, and owners take turns.
           const turn: Turn = purpose === "query" ? (call) => call : inTurn
+          const used: Array<Usage> = []
           const answers = yield* Effect.forEach(
             toBatches(texts, driver),
-            (batch) => embedOnce(driver, { ...target, texts: batch, purpose, apiKey }, turn),
+            (batch) => embedOnce(driver, { ...target, texts: batch, purpose, apiKey }, turn, used),
             { concurrency: 4 }
-          )
-          return {
-            vectors: answers.flatMap((answer) => answer.vectors),
-            usage: answers.map((answer) => answer.usage).reduce(addUsage, noUsage)
-          }
+          ).pipe(Effect.mapError((error) => (used.length === 0 ? error : withUsage(error, used))))
+          return { vectors: answers.flatMap((answer) => answer.vectors), usage: used.reduce(addUsage, noUsage) }
         })
       })
     })
@@ -98,7 +98,16 @@ export const embedPaid = <E>(
 ): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError | StoreUnavailable | E, Principal> => {
   const payee = { provider: target.provider, model: target.model, purpose: "embedding" }
   const call = model.embed(target, texts, purpose)
-  return texts.length === 0 ? call : paid(begin, { payee, call, charges: ({ usage }) => [{ ...payee, usage }] })
+  const charges = ({ usage }: { readonly usage?: Usage }) => (usage === undefined ? [] : [{ ...payee, usage }])
+  const chargesOfFailure = (error: object) => charges(error)
+  return texts.length === 0 ? call : paid(begin, { payee, call, charges, chargesOfFailure })
+}
+
+const withUsage = (error: EmbeddingFailed | ModelError, used: ReadonlyArray<Usage>): EmbeddingFailed | ModelError => {
+  const usage = used.reduce(addUsage, noUsage)
+  return error._tag === "ModelError"
+    ? new ModelError(Object.assign({}, error, { usage }))
+    : new EmbeddingFailed(Object.assign({}, error, { usage }))
 }
 
 /** Makes as few requests as the driver's limits permit. A text that exceeds the limit by itself is sent alone, and the provider decides. */
@@ -126,14 +135,19 @@ const documentCalls = { atOnce: 16, share: 8 }
 
 type Turn = <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
-/** One call of the model, with its span and its metrics, retries included. */
+/** One call of the model, with its span and its metrics, retries included. What its attempts used is added to `used`. */
 const embedOnce = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest,
-  turn: Turn
+  turn: Turn,
+  used: Array<Usage>
 ): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError> => {
   const operation: ModelOperation = { operation: "embeddings", provider: request.provider, model: request.model }
-  return embedBatch(driver, request, turn).pipe(
+  return embedBatch(driver, request, turn, used).pipe(
+    Effect.tap((answer) => {
+      used.push(answer.usage)
+      return check(request, answer)
+    }),
     Effect.tap(({ usage }) =>
       Effect.contextWith((context: Context.Context<never>) => {
         recordTokens(operation, usage, context)
@@ -154,22 +168,23 @@ const embedBatch = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest,
   turn: Turn,
+  used: Array<Usage>,
   failures = 0
-): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError> =>
+): Effect.Effect<EmbeddingReply, ModelError> =>
   driver.embed(request).pipe(
     inTime("1 minute", () =>
       Effect.fail(new ModelError({ reason: "timeout", provider: request.provider, model: request.model }))
     ),
     // The pause before a retry takes no slot.
     turn,
-    Effect.catch((error) =>
-      Effect.flatMap(pauseBeforeRetry(error, retryPolicy, failures), (pause) =>
+    Effect.catch((error) => {
+      if (error.usage !== undefined) used.push(error.usage)
+      return Effect.flatMap(pauseBeforeRetry(error, retryPolicy, failures), (pause) =>
         pause === null
           ? Effect.fail(error)
-          : Effect.andThen(Effect.sleep(pause), embedBatch(driver, request, turn, failures + 1))
+          : Effect.andThen(Effect.sleep(pause), embedBatch(driver, request, turn, used, failures + 1))
       )
-    ),
-    Effect.tap((answer) => check(request, answer))
+    })
   )
 
 const check = (request: EmbeddingRequest, answer: EmbeddingReply): Effect.Effect<void, EmbeddingFailed> => {

@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 
 const entry = (provider: string, name: string, known: Partial<ModelInfo> = {}): ModelInfo =>
@@ -117,6 +118,32 @@ describe("the catalogue", () => {
         ["one"]
       )
     }).pipe(Effect.provide(catalog([stuck, well.provider])))
+  })
+
+  it.effect("leaves out a provider whose list has a defect, and shows the models of the others", () => {
+    const broken: Provider = {
+      id: "broken",
+      listModels: Effect.die(new TypeError("a fault")),
+      listUpstreams: Effect.die(new TypeError("a fault")),
+      video: {
+        submit: () => Effect.die("not called"),
+        status: () => Effect.die("not called"),
+        content: () => Stream.die("not called"),
+        listModels: Effect.die(new TypeError("a fault"))
+      }
+    }
+    const well = listing("well", [entry("well", "one")])
+    return Effect.gen(function* () {
+      const { describe: lookUp, list, upstreams, video } = yield* Catalog
+      const { models } = yield* list({}, everything)
+      assert.deepStrictEqual(
+        models.map(({ name }) => name),
+        ["one"]
+      )
+      assert.deepStrictEqual(yield* upstreams, [])
+      assert.strictEqual((yield* lookUp("broken", "m", "llm")).name, "m")
+      assert.strictEqual((yield* Effect.flip(video("broken", "clip"))).reason, "unknown")
+    }).pipe(Effect.provide(catalog([broken, well.provider])))
   })
 
   it.effect("never makes a turn wait: a list that is not there yet is known the next time", () => {

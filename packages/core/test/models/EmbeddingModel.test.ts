@@ -1,4 +1,4 @@
-import { Principal, ProviderKeys, Providers } from "@colloquy/core"
+import { type Charge, Principal, ProviderKeys, Providers } from "@colloquy/core"
 import {
   type EmbeddingDriver,
   EmbeddingModel,
@@ -14,6 +14,7 @@ import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
+import { embedPaid } from "../../src/models/EmbeddingModel.ts"
 
 /** A driver that remembers its requests; a text's vector is its length, `dimensions` times. */
 const recording = (
@@ -89,6 +90,50 @@ describe("the embedding model", () => {
       Effect.provide(embedding(driver)),
       Effect.provideService(Metric.MetricRegistry, new Map())
     )
+  })
+
+  it.effect("attempts that failed are charged with what they have used", () => {
+    const spent = { ...noUsage, inputTokens: 10 }
+    const { driver } = recording((request, attempt) =>
+      attempt === 1
+        ? Effect.fail(new ModelError({ reason: "overloaded", provider: "p", model: "m", usage: spent }))
+        : lengths(request)
+    )
+    return Effect.gen(function* () {
+      const embedded = yield* Effect.forkChild((yield* EmbeddingModel).embed(target, ["a"], "document"))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* Fiber.join(embedded)).usage.inputTokens, 11)
+    }).pipe(Principal.provide("ada"), Effect.provide(embedding(driver)))
+  })
+
+  it.effect("a failure tells what the requests used that were answered, and that is charged", () => {
+    const fails = (attempt: number) =>
+      attempt === 3
+        ? Effect.fail(
+            new ModelError({ reason: "auth", provider: "p", model: "m", usage: { ...noUsage, inputTokens: 10 } })
+          )
+        : null
+    const { driver } = recording((request, attempt) => fails(attempt) ?? lengths(request))
+    const short = recording((request) => Effect.map(lengths(request), (reply) => ({ ...reply, vectors: [] })))
+    const texts = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff"]
+    const charged: Array<ReadonlyArray<Charge>> = []
+    const begin = () =>
+      Effect.succeed((charges: ReadonlyArray<Charge>) => Effect.sync(() => void charged.push(charges)))
+    const embed = (over: EmbeddingDriver) =>
+      EmbeddingModel.pipe(
+        Effect.flatMap((model) => Effect.flip(embedPaid(model, begin, target, texts, "document"))),
+        Effect.provide(embedding(over))
+      )
+    return Effect.gen(function* () {
+      const refused = yield* embed(driver)
+      assert.deepInclude(refused, { _tag: "ModelError", reason: "auth", usage: { ...noUsage, inputTokens: 15 } })
+      const unusable = yield* embed(short.driver)
+      assert.deepInclude(unusable, { _tag: "EmbeddingFailed", usage: { ...noUsage, inputTokens: 3 } })
+      assert.deepStrictEqual(
+        charged.map((charges) => charges.map(({ purpose, usage }) => [purpose, usage.inputTokens])),
+        [[["embedding", 15]], [["embedding", 3]]]
+      )
+    }).pipe(Principal.provide("ada"))
   })
 
   it.effect("splits texts to the driver's limits and keeps their order", () => {
