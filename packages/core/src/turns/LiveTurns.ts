@@ -121,7 +121,7 @@ export class LiveTurns extends Context.Service<
                   if (began !== undefined) push((sequence) => ({ _tag: "PaidCallEnded", sequence, began }))
                 })
               // While the database is unavailable, the turn goes on all the same.
-              const noted = deadlines.within("1 second", tail.stored, () => Effect.void)
+              const noted = deadlines.within("1 second", tail.stored, () => Effect.succeed(false))
               return Effect.as(began === undefined ? Effect.void : noted, end)
             }),
           beginRun: Effect.fnUntraced(function* (child: NewChild) {
@@ -131,7 +131,7 @@ export class LiveTurns extends Context.Service<
             if (calls === null) return null
             const runId = yield* newId(RunId)
             push((sequence) => ({ _tag: "ChildBegan", sequence, child: { ...child, runId } }))
-            yield* deadlines.within("1 second", tail.stored, () => Effect.void)
+            yield* deadlines.within("1 second", tail.stored, () => Effect.succeed(false))
             const { budget: own } = leg
             const budget = own?.below(runId) ?? null
             const { runId: parent, threadId: parentThread } = lease
@@ -158,7 +158,7 @@ export class LiveTurns extends Context.Service<
           }),
           handOver: (wanted) =>
             Effect.suspend(() => {
-              if (leg.next !== null || handing.has(leg))
+              if (leg.hasEnded || leg.next !== null || handing.has(leg))
                 return Effect.succeed("Another call hands the conversation over.")
               handing.add(leg)
               return Effect.ensuring(
