@@ -1,4 +1,5 @@
 /** What listening to a message has cost is charged once, whether the message waits for its thread, waits too long, or is cancelled. */
+import { InMemory } from "@colloquy/adapters/in-memory"
 import { gate, hang, say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
 import { defaultTurnSettings, Principal, type TurnPart, TurnParts, Turns } from "@colloquy/core"
 import { chargeOfCost, firstPage, UsageLedger, type UsageReport } from "@colloquy/core/adapters"
@@ -10,14 +11,16 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { quiet, type Services, tags, transcript } from "../support/Story.ts"
+import { quiet, type Services, tags, terminalEvent, transcript } from "../support/Story.ts"
+import { slowStores } from "../support/WatchedStores.ts"
 
 const ear: TurnPart<null> = {
   name: "ear",
   plan: Schema.Null,
   decide: () => Effect.succeed(null),
-  listen: (_, { spend }) =>
+  listen: (_, { spend, tell }) =>
     Effect.sync(() => {
+      tell({ type: "heard", data: {} })
       spend(chargeOfCost({ provider: "ears", model: "e", purpose: "listen" }, 1))
       return { content: "heard" }
     })
@@ -142,5 +145,24 @@ describe("what listening has cost is charged once", () => {
     {
       metering: { ensureCredit: () => Effect.void, record: (report) => Effect.sync(() => void reports.push(report)) }
     }
+  )
+
+  withEar(
+    "for each of two streamed messages with one key that come at once, and the second one ends",
+    [say("one")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const request = { content: "1", stream: true, idempotency: { key: "k", fingerprint: "f" }, ...heard }
+      const started = yield* Effect.all([turns.start(request), turns.start(request)], { concurrency: 2 })
+      const readers = yield* Effect.forEach(started, ({ events }) => Effect.forkChild(Stream.runCollect(events)))
+      yield* TestClock.adjust("1 minute")
+      const ends = yield* Effect.forEach(readers, (reader) => Effect.map(Fiber.join(reader), terminalEvent))
+      assert.sameDeepMembers(
+        ends.map((end) => (end._tag === "RunFailed" ? [end.code, end.retryable] : [end._tag])),
+        [["RunEnded"], ["repeated", true]]
+      )
+      assert.deepStrictEqual(yield* listeningCosts, [2])
+    }),
+    { stores: slowStores(InMemory.makeState()) }
   )
 })
