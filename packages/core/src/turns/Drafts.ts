@@ -61,5 +61,5 @@ export class Drafts extends Context.Service<
 }
 
 /** Nothing of the message is kept when it is refused, or repeats another one that came at the same moment. */
-const isKept = (exit: Exit.Exit<StartedTurn, unknown>, { isQueued, runId }: Draft): boolean =>
-  Exit.isSuccess(exit) ? exit.value.runId === runId : isQueued
+const isKept = (exit: Exit.Exit<StartedTurn, unknown>, { isChargedLater, runId }: Draft): boolean =>
+  Exit.isSuccess(exit) ? exit.value.runId === runId : isChargedLater
