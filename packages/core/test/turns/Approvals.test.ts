@@ -201,6 +201,20 @@ describe("a call that needs an approval", () => {
   })
 })
 
+describe("a tool whose time limit is a fault", () => {
+  it("waits for its approval, and tells the model that it failed", async () => {
+    const paid: Array<unknown> = []
+    const timeout = () => {
+      throw new Error("no time")
+    }
+    await using kernel = await open([callTool("pay", { cents: 5 }, "a"), say("Done.")], [{ ...payOut(paid), timeout }])
+    assert.deepInclude(await kernel.send({ content: "Pay" }), { status: "REQUIRES_ACTION" })
+    assert.deepInclude(await kernel.approvals.approve("a"), { content: "Done." })
+    assert.deepStrictEqual(outputsRead(kernel), ["Error: the tool failed inside the server. Answer without it."])
+    assert.deepStrictEqual(paid, [])
+  })
+})
+
 describe("an approved call whose beginning cannot be stored", () => {
   it("is not run, and the run ends", async () => {
     const paid: Array<unknown> = []
