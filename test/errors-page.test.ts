@@ -19,6 +19,8 @@ const codes: Readonly<Record<string, string>> = {
   internal_error: "A fault of the server. Its log has the cause.",
   interrupted: "The process that answered has stopped. Send the message again, unless tools were called.",
   not_stored: "The message was refused after its stream had begun. Nothing was stored.",
+  repeated:
+    "Another request with the same idempotency key came at the same moment, and its turn goes on. Send this one again to read it.",
   output_invalid: "The answer does not fit the schema that was asked for. `detail.problems` names every place.",
   output_not_supported:
     "The model answered without words, or with media that could not be kept. Choose a model that writes.",

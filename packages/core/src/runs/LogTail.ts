@@ -14,8 +14,7 @@ export interface WriterSettings {
 export class LogTail<E extends LogEvent> {
   /** How long events may wait, in milliseconds. */
   readonly pause: number
-  /** True: the settlement stores the rest, and nothing more is written before it. */
-  isClosed = false
+  private hasClosed = false
   /** The store could not accept the last write. The next attempt is not before this time. */
   notBefore = 0
   private written: number
@@ -37,6 +36,16 @@ export class LogTail<E extends LogEvent> {
   /** Makes the events so far due at once, without the pause. */
   writeSoon(): void {
     this.urgentUntil = this.log.events.length
+  }
+
+  /** True: the settlement stores the rest, and nothing more is written before it. */
+  get isClosed(): boolean {
+    return this.hasClosed
+  }
+
+  close(): void {
+    this.hasClosed = true
+    for (const check of this.waiting) check()
   }
 
   get isWaiting(): boolean {
@@ -63,13 +72,14 @@ export class LogTail<E extends LogEvent> {
     for (const check of this.waiting) check()
   }
 
-  /** Completes when the store has everything that is in the log now; asks for that at once. */
-  readonly stored: Effect.Effect<void> = Effect.callback<void>((resume) => {
+  /** True when the store has everything that is in the log now; asks for that at once. False: it is not written before the settlement. */
+  readonly stored: Effect.Effect<boolean> = Effect.callback<boolean>((resume) => {
     const end = this.log.events.length
     const check = (): void => {
-      if (this.written < end) return
+      const isStored = this.written >= end
+      if (!isStored && !this.isClosed) return
       this.waiting.delete(check)
-      resume(Effect.void)
+      resume(Effect.succeed(isStored))
     }
     this.waiting.add(check)
     this.writeSoon()

@@ -51,9 +51,10 @@ export const makeLogWriter = <E extends LogEvent>(
         Effect.flatMap(({ later, lost }) => {
           for (const { end, run } of parts) {
             if (later.includes(run.lease.runId)) defer(run)
-            else run.tail.confirm(end)
+            else if (!lost.includes(run.lease.runId)) run.tail.confirm(end)
           }
           const lostRuns = runs.filter((run) => !run.tail.isClosed && lost.includes(run.lease.runId))
+          for (const { tail } of lostRuns) tail.close()
           return Effect.forEach(lostRuns, (run) => Effect.forkDetach(live.stopRun(run, "lost")), { discard: true })
         }),
         Effect.catchTag("StoreUnavailable", () => Effect.sync(() => runs.forEach(defer))),
@@ -61,7 +62,7 @@ export const makeLogWriter = <E extends LogEvent>(
           const [only, ...others] = runs
           if (only === undefined || others.length > 0)
             return Effect.forEach(runs, (run) => write([run]), { discard: true })
-          only.tail.isClosed = true
+          only.tail.close()
           return Effect.logError(`The log of run ${only.lease.runId} cannot be written before its end`, cause)
         })
       )
@@ -86,7 +87,7 @@ export const makeLogWriter = <E extends LogEvent>(
           plan(run, clock.currentTimeMillisUnsafe())
         }),
       close: (run) => {
-        run.tail.isClosed = true
+        run.tail.close()
         due.delete(run)
       }
     }

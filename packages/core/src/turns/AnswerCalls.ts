@@ -125,7 +125,8 @@ export class AnswerCalls extends Context.Service<
           const approved = answered?.results.filter(({ isPending }) => isPending === true) ?? []
           if (answered === undefined || approved.length === 0) return { history, open: [] }
           leg.log.push((sequence) => ({ _tag: "ApprovedCallsBegan", sequence }))
-          yield* leg.tail.stored
+          if (!(yield* leg.tail.stored))
+            return yield* Effect.die(new Error("Approved calls are not run: their beginning cannot be stored"))
           const asked = yield* Effect.forEach(
             approved,
             Effect.fnUntraced(function* ({ decided, toolCallId, toolName: name }) {

@@ -27,8 +27,8 @@ export interface Draft {
   readonly listening: (part: string) => Listening
   /** Calls that parts have begun while they listen: entries of the ledger, until the turn is stored or refused with their charges. */
   readonly begun: Array<ChargeId>
-  /** True: the message is stored and waits for its thread. Its charges are then stored with its run, or when it is withdrawn. */
-  isQueued: boolean
+  /** True: the message waits for its thread, or nobody knows yet whether it is stored. Its charges are stored when that is decided. */
+  isChargedLater: boolean
   /** Charges what listening has cost, when nothing of the message is kept. */
   readonly chargeUnkept: Effect.Effect<void, never, Principal>
   /** Completed by the first event that a listening part tells. */
@@ -58,7 +58,7 @@ const makeDraft = (
     answerId: allocate(MessageId),
     log,
     begun,
-    isQueued: false,
+    isChargedLater: false,
     chargeUnkept: Effect.suspend(() =>
       chargeOutside(
         account,

@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
 import { Metering } from "../metering/Metering.ts"
@@ -49,7 +50,7 @@ export class Drafts extends Context.Service<
           Effect.flatMap(newDraft({ ledger, metering }, place.assistant.id, request.child?.runId), (draft) => {
             if (!isHeard(parts.all(), request)) return rest(draft)
             const heard = rest(draft).pipe(
-              Effect.onError(() => (draft.isQueued ? Effect.void : draft.chargeUnkept)),
+              Effect.onExit((exit) => (isKept(exit, draft) ? Effect.void : draft.chargeUnkept)),
               Effect.ensuring(endBegun(draft, place))
             )
             return request.stream === true ? earlyStream.begin(place, draft, heard) : heard
@@ -58,3 +59,7 @@ export class Drafts extends Context.Service<
     })
   )
 }
+
+/** Nothing of the message is kept when it is refused, or repeats another one that came at the same moment. */
+const isKept = (exit: Exit.Exit<StartedTurn, unknown>, { isChargedLater, runId }: Draft): boolean =>
+  Exit.isSuccess(exit) ? exit.value.runId === runId : isChargedLater

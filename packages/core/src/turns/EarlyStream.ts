@@ -54,6 +54,7 @@ export class EarlyStream extends Context.Service<
           if (first !== null) return first
           fiber.addObserver((exit) => {
             if (Exit.isFailure(exit)) endDraft(draft, place, refusalFromCause(exit.cause))
+            else if (exit.value.runId !== draft.runId) endDraft(draft, place, repeated)
           })
           const turn = { threadId: place.thread.id, assistantId: place.assistant.id, runId: draft.runId }
           const events = yield* followers.events(draft.runId, 0, draft.log)
@@ -62,6 +63,13 @@ export class EarlyStream extends Context.Service<
       })
     })
   )
+}
+
+const repeated = {
+  code: "repeated",
+  message:
+    "A request with the same idempotency key came at the same moment, and goes on. Send this one again to read it.",
+  retryable: true
 }
 
 const refusalFromCause = (cause: Cause.Cause<Error>) => {

@@ -22,6 +22,7 @@ import { checkTools } from "./PartDecisions.ts"
 import { plannedParts } from "./PlannedParts.ts"
 import { TurnModels } from "./TurnModels.ts"
 import { TurnParts } from "./TurnParts.ts"
+import { guardNames } from "./Rewriting.ts"
 import { chooseModel, joinedSystemPrompt, type TurnPlan } from "./TurnPlan.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -91,8 +92,10 @@ export class HandOvers extends Context.Service<
           const { options: _, ...kept } = before
           // A forced call was wanted of the first model call of the run.
           const { toolChoice: __, ...options } = assistant.modelOptions ?? {}
+          const guards = [...new Set([...(before.guards ?? []), ...guardNames(parts)])]
           const next: TurnPlan = {
             ...kept,
+            handedTo: assistantId,
             assistantVersion: assistant.version,
             provider,
             model: name,
@@ -102,7 +105,8 @@ export class HandOvers extends Context.Service<
             thinking: supportsThinking === false ? null : before.thinking,
             routing: provider === before.provider ? before.routing : null,
             ...(Object.keys(options).length === 0 ? {} : { options }),
-            ...(Object.keys(plans).length === 0 ? {} : { parts: plans })
+            ...(Object.keys(plans).length === 0 ? {} : { parts: plans }),
+            ...(guards.length === 0 ? {} : { guards })
           }
           const leg = planLeg({ plan: next, model, parts }, toolsOfHost, { counter, assumedContextLimit })
           return { assistant, leg, apiKey: yield* keys.find(provider) }

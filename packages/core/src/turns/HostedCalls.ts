@@ -93,7 +93,9 @@ export class HostedCalls extends Context.Service<
             const problems = tool.check === undefined ? [] : yield* tool.check(args)
             if (problems.length > 0) return refused(badArguments(problems))
             return typeof needsApproval !== "function" || (yield* needsApproval(args, call)) ? approval : by
-          }).pipe(
+          })
+          const late = () => Effect.succeed(approval)
+          return Effect.suspend(() => within(callTimeout(tool, args), decided, late)).pipe(
             Effect.catchTag("HostedToolFailed", ({ message }) =>
               Effect.map(rewriteOutput(call, `Error: ${message}`), refused)
             ),
@@ -104,7 +106,6 @@ export class HostedCalls extends Context.Service<
               )
             )
           )
-          return Effect.suspend(() => within(callTimeout(tool, args), decided, () => Effect.succeed(approval)))
         },
 
         run: ({ args, tool }, call) => {

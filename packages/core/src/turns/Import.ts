@@ -138,8 +138,7 @@ const messageTexts = ({ content, toolCalls }: Fields): ReadonlyArray<string> =>
 const readMessage = (value: Fields, index: number, tell: Tell): Draft => {
   const { content, createdAt, metadata = null, role, toolCallId, toolCalls } = value
   if (role !== "user" && role !== "assistant") tell(["role"], 'The role is "user", "assistant" or "tool".')
-  const calls =
-    role === "user" && toolCalls !== undefined && toolCalls !== null ? tellNone(tell) : callsIn(toolCalls, tell)
+  const calls = role === "user" && !isEmpty(toolCalls) ? tellNone(tell) : callsIn(toolCalls, tell)
   if (toolCallId !== undefined && toolCallId !== null) tell(["toolCallId"], "Only a message of a tool answers a call.")
   if (typeof content !== "string" && ((content !== null && content !== undefined) || calls.length === 0)) {
     tell(["content"], "The content is a text; it may be null beside calls of tools.")
@@ -155,6 +154,8 @@ const readMessage = (value: Fields, index: number, tell: Tell): Draft => {
     metadata: isMetadata(metadata) ? metadata : null
   }
 }
+
+const isEmpty = (calls: unknown): boolean => (Array.isArray(calls) ? calls.length === 0 : calls == null)
 
 const tellNone = (tell: Tell): ReadonlyArray<ToolCall> => {
   tell(["toolCalls"], "Only a message of the assistant calls tools.")
@@ -182,9 +183,13 @@ const callsIn = (value: unknown, tell: Tell): ReadonlyArray<ToolCall> => {
   return calls
 }
 
-/** Databases and the wire have years of four digits. */
+const isoTime = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/u
+
+/** A time without a zone is one of UTC, so that every server reads the same. Databases and the wire have years of four digits. */
 const readTime = (value: unknown, tell: Tell): Date | null => {
-  const date = value instanceof Date ? value : typeof value === "string" ? new Date(value) : new Date(Number.NaN)
+  const found = typeof value === "string" ? isoTime.exec(value) : null
+  const zone = found?.[0].includes("T") === true && found[1] === undefined ? "Z" : ""
+  const date = value instanceof Date ? value : new Date(found === null ? Number.NaN : `${found[0]}${zone}`)
   const year = date.getUTCFullYear()
   if (year >= 1 && year <= 9999) return date
   tell(["createdAt"], "The time is not in the form of ISO 8601.")

@@ -78,7 +78,9 @@ export class Instead extends Context.Service<
 
       const storedPlan = Effect.fnUntraced(function* ({ runId }: Message) {
         const run = runId === null ? Option.none() : yield* runs.get(runId)
-        return Option.isSome(run) ? decodePlan(run.value.plan) : null
+        if (Option.isNone(run)) return null
+        const plan = decodePlan(run.value.plan)
+        return { ...plan, handedTo: plan.handedTo ?? run.value.assistantId }
       })
 
       /** A part that heard the question gets its options without what it has heard. */
@@ -198,6 +200,7 @@ const resent = (
     ...(question.metadata === null ? {} : { metadata: question.metadata }),
     ...(plan === null ? {} : plannedOptions(plan, request, assistant))
   }
+  const ownOptions = plan?.handedTo === assistant.id ? plan.options : undefined
   const content = instead.edited ?? (plan?.contentGiven === true ? "" : (question.content ?? ""))
   return {
     request: {
@@ -205,7 +208,7 @@ const resent = (
       ...request,
       content,
       ...(Object.keys(options).length === 0 ? {} : { options }),
-      ...(plan?.options === undefined ? {} : { modelOptions: { ...plan.options, ...request.modelOptions } })
+      ...(ownOptions === undefined ? {} : { modelOptions: { ...ownOptions, ...request.modelOptions } })
     },
     stored: {
       content: instead.edited === undefined,
@@ -214,19 +217,25 @@ const resent = (
   }
 }
 
-/** A provider that the request names has a model of its own, and not the one of the first time. */
+/**
+ * A provider that the request names has a model of its own, and not the one of the first time. So has an assistant to which the conversation
+ * was handed over since, with its own instructions and tools.
+ */
 const plannedOptions = (
   plan: TurnPlan,
   { model, provider }: TurnRequest,
   assistant: Assistant
 ): Partial<TurnRequest> => {
   const isOther = provider !== undefined && provider !== plan.provider
-  return {
+  const ofAssistant: Partial<TurnRequest> = {
     ...(isOther ? {} : { provider: plan.provider }),
     ...(isOther || model !== undefined ? {} : { model: plan.model }),
     systemPrompt: plan.system ?? "",
     // The marks of hosted tools are no part of a plan: their parts find them among the tools.
-    tools: [...plan.tools, ...(assistant.tools ?? []).filter(hostedMark)],
+    tools: [...plan.tools, ...(assistant.tools ?? []).filter(hostedMark)]
+  }
+  return {
+    ...(plan.handedTo === assistant.id ? ofAssistant : {}),
     ...(plan.thinking === null ? {} : { thinking: plan.thinking }),
     ...(plan.routing === null ? {} : { routing: plan.routing }),
     ...(plan.jsonOutput ? { jsonOutput: true } : {})

@@ -22,6 +22,8 @@ import { mustBeJson } from "./RegisteredPart.ts"
 import { legRewriting } from "./Rewriting.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
+type Push = (make: (sequence: number) => TurnEvent) => TurnEvent | null
+
 /** The model calls of the run so far. */
 const countModelCalls = ({ lease, log }: Leg, { messages }: History): number =>
   callsIn(messages.filter(({ runId }) => runId === lease.runId)) +
@@ -41,11 +43,40 @@ export class LiveTurns extends Context.Service<
       const deadlines = yield* Deadlines
       const { ensureCredit } = yield* Metering
       const handOvers = yield* HandOvers
+      /** Legs of which a call hands the conversation over at the moment: the first one of a step does. */
+      const handing = new WeakSet<Leg>()
+
+      const handOver = Effect.fnUntraced(function* (leg: Leg, push: Push, wanted: AssistantId | null) {
+        const { threadId } = leg.lease
+        const found = yield* threads.get(threadId)
+        if (Option.isNone(found)) return "The conversation was deleted."
+        const own = found.value.assistantId
+        const id = wanted ?? own
+        const count = leg.log.events.filter(({ _tag }) => _tag === "HandedOver").length
+        if (count >= mostHandOvers) return "The conversation was handed over often enough."
+        const planned = yield* Effect.result(handOvers.plan(leg.plan, id, id === own))
+        if (Result.isFailure(planned)) {
+          return planned.failure._tag === "HandOverRefused" ? planned.failure.message : yield* planned.failure
+        }
+        const { apiKey, assistant, leg: next } = planned.success
+        const { guards, model, provider } = next.plan
+        // Both or none: a call whose time is over leaves no thread that another assistant has, and no answer of it.
+        const stored = threads.handOver(threadId, id === own ? null : id)
+        const isStored = yield* Effect.uninterruptible(
+          Effect.tap(stored, (isThere) => {
+            if (!isThere) return Effect.void
+            leg.next = { ...next, assistantId: id, apiKey }
+            const more = { assistant: { id, version: assistant.version }, provider, model, ...(guards && { guards }) }
+            return Effect.sync(() => push((sequence) => ({ _tag: "HandedOver", sequence, ...more })))
+          })
+        )
+        return isStored ? null : "That assistant was deleted."
+      })
 
       const of = (leg: Leg, part: string, history: History): LiveTurn => {
         const { assistantId, lease, log, model, tail } = leg
         const asked = history.messages.find((message) => message.runId === lease.runId && message.role === "user")
-        const push = (make: (sequence: number) => TurnEvent): TurnEvent | null => {
+        const push: Push = (make) => {
           if (leg.hasEnded) return null
           const event = log.push(make)
           log.wake()
@@ -90,7 +121,7 @@ export class LiveTurns extends Context.Service<
                   if (began !== undefined) push((sequence) => ({ _tag: "PaidCallEnded", sequence, began }))
                 })
               // While the database is unavailable, the turn goes on all the same.
-              const noted = deadlines.within("1 second", tail.stored, () => Effect.void)
+              const noted = deadlines.within("1 second", tail.stored, () => Effect.succeed(false))
               return Effect.as(began === undefined ? Effect.void : noted, end)
             }),
           beginRun: Effect.fnUntraced(function* (child: NewChild) {
@@ -100,7 +131,7 @@ export class LiveTurns extends Context.Service<
             if (calls === null) return null
             const runId = yield* newId(RunId)
             push((sequence) => ({ _tag: "ChildBegan", sequence, child: { ...child, runId } }))
-            yield* deadlines.within("1 second", tail.stored, () => Effect.void)
+            yield* deadlines.within("1 second", tail.stored, () => Effect.succeed(false))
             const { budget: own } = leg
             const budget = own?.below(runId) ?? null
             const { runId: parent, threadId: parentThread } = lease
@@ -125,25 +156,16 @@ export class LiveTurns extends Context.Service<
               }
             }
           }),
-          handOver: Effect.fnUntraced(function* (wanted: AssistantId | null) {
-            const found = yield* threads.get(lease.threadId)
-            if (Option.isNone(found)) return "The conversation was deleted."
-            const own = found.value.assistantId
-            const id = wanted ?? own
-            const count = log.events.filter(({ _tag }) => _tag === "HandedOver").length
-            if (count >= mostHandOvers || leg.next !== null) return "The conversation was handed over often enough."
-            const planned = yield* Effect.result(handOvers.plan(leg.plan, id, id === own))
-            if (Result.isFailure(planned)) {
-              return planned.failure._tag === "HandOverRefused" ? planned.failure.message : yield* planned.failure
-            }
-            const { apiKey, assistant, leg: next } = planned.success
-            if (!(yield* threads.handOver(lease.threadId, id === own ? null : id))) return "That assistant was deleted."
-            leg.next = { ...next, assistantId: id, apiKey }
-            const answering = { id, version: assistant.version }
-            const named = { provider: next.plan.provider, model: next.plan.model }
-            push((sequence) => ({ _tag: "HandedOver", sequence, assistant: answering, ...named }))
-            return null
-          }),
+          handOver: (wanted) =>
+            Effect.suspend(() => {
+              if (leg.hasEnded || leg.next !== null || handing.has(leg))
+                return Effect.succeed("Another call hands the conversation over.")
+              handing.add(leg)
+              return Effect.ensuring(
+                handOver(leg, push, wanted),
+                Effect.sync(() => handing.delete(leg))
+              )
+            }),
           journal: (fields) => Effect.asVoid(threads.mergeMetadata(lease.threadId, fields)),
           ensureCredit: (need) => Effect.andThen(leg.budget?.spend(need) ?? Effect.void, ensureCredit(need))
         }

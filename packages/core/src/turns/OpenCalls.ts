@@ -27,6 +27,7 @@ import { RunLog } from "../runs/RunLog.ts"
 import type { Repeated } from "../runs/Idempotency.ts"
 import { type Continue, RunStore } from "../runs/RunStore.ts"
 import type { AnsweringAssistant, Message } from "../threads/Message.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
 import type { OpenCall, ToolResult } from "../tools/ToolCall.ts"
 import { Followers } from "./Followers.ts"
@@ -45,11 +46,12 @@ import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import type { ThreadBusy, ToolNameTaken, TurnRefused } from "./TurnErrors.ts"
 import { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import { TurnBudgets } from "./TurnBudget.ts"
-import type { TurnEvent } from "./TurnEvent.ts"
+import { fromLog, type TurnEvent } from "./TurnEvent.ts"
 import { TurnModels } from "./TurnModels.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { answeringAssistant, continuePlan, decodePlan } from "./TurnPlan.ts"
 import type { ToolOutputsRequest } from "./TurnRequest.ts"
+import { readWholeLog } from "./WholeLog.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 /** A run with its messages. `open` and `results` are empty when it does not wait. */
@@ -111,11 +113,21 @@ export class OpenCalls extends Context.Service<
   static readonly layer: Layer.Layer<
     OpenCalls,
     never,
-    RunStore | TurnModels | TurnParts | HandOvers | HostedTools | Repeats | Followers | RunLeg | TurnBudgets
+    | RunStore
+    | ThreadStore
+    | TurnModels
+    | TurnParts
+    | HandOvers
+    | HostedTools
+    | Repeats
+    | Followers
+    | RunLeg
+    | TurnBudgets
   > = Layer.effect(
     OpenCalls,
     Effect.gen(function* () {
       const store = yield* RunStore
+      const threads = yield* ThreadStore
       const models = yield* TurnModels
       const parts = yield* TurnParts
       const hosted = yield* HostedTools
@@ -138,8 +150,12 @@ export class OpenCalls extends Context.Service<
 
       const readPlan = Effect.fnUntraced(function* ({ assistantId, run }: Pick<AskedRun, "run" | "assistantId">) {
         const stored = decodePlan(run.plan)
-        if (assistantId === run.assistantId) return stored
-        return yield* handOvers.plan(stored, assistantId, false).pipe(
+        if (assistantId === (stored.handedTo ?? run.assistantId)) return stored
+        const own = yield* threads.get(run.threadId)
+        const log = fromLog(yield* readWholeLog(store, run, startTimeout))
+        const guards = log.flatMap((event) => (event._tag === "HandedOver" ? (event.guards ?? []) : []))
+        const before = { ...stored, guards: [...(stored.guards ?? []), ...guards] }
+        return yield* handOvers.plan(before, assistantId, Option.getOrNull(own)?.assistantId === assistantId).pipe(
           Effect.map(({ leg }) => leg.plan),
           Effect.catchTag("HandOverRefused", () => Effect.succeed(stored))
         )

@@ -76,10 +76,11 @@ export const restedTurn = Effect.fnUntraced(function* (
   const { assistantId, id: runId, threadId } = run
   const ids = { threadId, assistantId, runId }
   const answer = messages.find(({ id }) => id === run.answerId)
-  const reply = replyOfEnd(ids, end, [], answer?.createdAt)
+  const { ignored } = decodePlan(run.plan)
+  const reply = replyOfEnd(ids, end, [], { createdAt: answer?.createdAt ?? run.createdAt, ignored })
   return {
     ...ids,
-    ignored: decodePlan(run.plan).ignored,
+    ignored,
     ...(end._tag === "ToolSubmitRequired" ? { open: end.toolCalls.map(({ id }) => id) } : {}),
     events: Stream.succeed(end),
     reply: Effect.succeed(reply)

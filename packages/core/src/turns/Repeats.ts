@@ -71,7 +71,7 @@ export class Repeats extends Context.Service<
           return yield* restedTurn(store, counter, run.value)
         const events = yield* followers.events(id, repeated.legStart - 1, undefined, run.value)
         const ids = { threadId, assistantId, runId: id }
-        return startedTurn({ ...ids, ignored: decodePlan(run.value.plan).ignored }, () => events)
+        return startedTurn({ ...ids, ...beginningIn(run.value) }, () => events)
       })
 
       const untilBegun = Effect.fnUntraced(function* ({ id, threadId }: Run) {
@@ -86,10 +86,10 @@ export class Repeats extends Context.Service<
 
       const newest = Effect.fnUntraced(function* (run: Run) {
         if (run.status === "CANCELLED") return yield* restedTurn(store, counter, run)
-        const { assistantId, id, plan, threadId } = run
+        const { assistantId, id, threadId } = run
         const events = yield* followers.events(id, run.legStart - 1, undefined, run)
         const ids = { threadId, assistantId, runId: id }
-        return startedTurn({ ...ids, ignored: decodePlan(plan).ignored }, () => events)
+        return startedTurn({ ...ids, ...beginningIn(run) }, () => events)
       })
 
       return Repeats.of({
@@ -109,3 +109,5 @@ export class Repeats extends Context.Service<
     })
   )
 }
+
+const beginningIn = ({ createdAt, plan }: Run) => ({ createdAt, ignored: decodePlan(plan).ignored })

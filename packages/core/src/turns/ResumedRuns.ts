@@ -10,7 +10,6 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import type { Run } from "../runs/Run.ts"
-import { RunLog } from "../runs/RunLog.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { shareBelow } from "./ChildLegs.ts"
 import type { NewLeg } from "./Leg.ts"
@@ -21,7 +20,7 @@ import { RunLeg } from "./RunLeg.ts"
 import { TurnBudgets } from "./TurnBudget.ts"
 import { fromLog, type TurnEvent } from "./TurnEvent.ts"
 import { TurnSettings } from "./TurnSettings.ts"
-import { readWholeLog } from "./WholeLog.ts"
+import { openLog, readWholeLog } from "./WholeLog.ts"
 
 export const resumedRuns: Layer.Layer<
   never,
@@ -36,12 +35,6 @@ export const resumedRuns: Layer.Layer<
     const keys = yield* ProviderKeys
     const { lease, settleTimeout } = yield* TurnSettings
     const budgets = yield* TurnBudgets
-
-    const logWith = (events: ReadonlyArray<TurnEvent>, sequence: number): RunLog<TurnEvent> => {
-      const log = new RunLog<TurnEvent>(sequence)
-      for (const event of events) log.push(() => event)
-      return log
-    }
 
     /** The leg without its log. What the dead process had reserved is held until the leg ends; this one reserves what it needs. */
     const makeLeg = Effect.fnUntraced(function* (held: Lease, run: Run, assistantId: AssistantId) {
@@ -66,7 +59,7 @@ export const resumedRuns: Layer.Layer<
         const events = fromLog(stored)
         const first = events.find(({ _tag }) => _tag === "RunStarted")
         if (first === undefined) throw new Error(`The log of queued run ${run.id} has no beginning`)
-        return { ...leg, log: logWith(events, run.legStart), first }
+        return { ...leg, log: openLog(events, run.legStart), first }
       })
       yield* queueAgain(held, leg.room.forPrompt, begun)
       return true
@@ -81,7 +74,7 @@ export const resumedRuns: Layer.Layer<
       const activated = yield* store.activate(held, Duration.fromInputUnsafe(lease), leg.room.forPrompt)
       if (activated._tag !== "Started") return false
       const answered = { calls: asking.toolCalls, results: asking.toolResults }
-      const begun = { ...leg, log: logWith(events, first.sequence), first, answered }
+      const begun = { ...leg, log: openLog(events, first.sequence), first, answered }
       yield* legs.start(begun, events.length, Effect.succeed(activated.history))
       return true
     })

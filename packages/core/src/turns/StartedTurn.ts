@@ -6,7 +6,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
-import { foldReply, type ReplyIds, type TurnReply } from "./TurnReply.ts"
+import { foldReply, type RecordedBeginning, type ReplyIds, type TurnReply } from "./TurnReply.ts"
 
 export interface StartedTurn {
   readonly threadId: ThreadId
@@ -27,10 +27,10 @@ export interface StartedTurn {
  * when it is asked for: V8 keeps what a stream knows until the next full collection (decision 98).
  */
 export const startedTurn = (
-  { ignored = [], ...ids }: ReplyIds & { readonly ignored?: ReadonlyArray<IgnoredOption> },
+  { createdAt, ignored = [], ...ids }: ReplyIds & RecordedBeginning,
   makeEvents: () => StartedTurn["events"],
   log?: RunLog<TurnEvent>
-): StartedTurn => new Started(ids, ignored, makeEvents, log)
+): StartedTurn => new Started(ids, { ignored, ...(createdAt && { createdAt }) }, makeEvents, log)
 
 class Started implements StartedTurn {
   declare readonly threadId: ThreadId
@@ -42,18 +42,20 @@ class Started implements StartedTurn {
 
   constructor(
     ids: ReplyIds,
-    ignored: StartedTurn["ignored"],
+    recorded: Pick<StartedTurn, "ignored"> & RecordedBeginning,
     makeEvents: () => StartedTurn["events"],
     log: RunLog<TurnEvent> | undefined
   ) {
     Object.assign(this, ids)
-    this.ignored = ignored
+    this.ignored = recorded.ignored
     this.makeEvents = makeEvents
-    const whole = () => Effect.flatMap(Stream.runCollect(makeEvents()), (all) => replyFromEvents(ids, all))
+    const whole = () => Effect.flatMap(Stream.runCollect(makeEvents()), (all) => replyFromEvents(ids, all, recorded))
     this.reply =
       log === undefined
         ? Effect.suspend(whole)
-        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyFromEvents(ids, log.events) : whole()))
+        : Effect.flatMap(log.closed, (state) =>
+            state === "ended" ? replyFromEvents(ids, log.events, recorded) : whole()
+          )
   }
 
   get events(): StartedTurn["events"] {
@@ -61,7 +63,11 @@ class Started implements StartedTurn {
   }
 }
 
-const replyFromEvents = (ids: ReplyIds, events: ReadonlyArray<TurnEvent>): Effect.Effect<TurnReply> => {
-  const reply = foldReply(ids, events)
+const replyFromEvents = (
+  ids: ReplyIds,
+  events: ReadonlyArray<TurnEvent>,
+  recorded: RecordedBeginning
+): Effect.Effect<TurnReply> => {
+  const reply = foldReply(ids, events, recorded)
   return reply === undefined ? Effect.die(new Error(`The log of run ${ids.runId} has no end`)) : Effect.succeed(reply)
 }

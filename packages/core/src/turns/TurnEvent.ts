@@ -230,6 +230,8 @@ export interface HandedOver extends Event {
   readonly assistant: AnsweringAssistant
   readonly provider: string
   readonly model: string
+  /** The parts that rewrite or review from here on. Absent: none, or the log is of an older version. */
+  readonly guards?: ReadonlyArray<string>
 }
 
 /** The fields that all terminal events of a leg have. */

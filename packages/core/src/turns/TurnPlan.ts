@@ -15,7 +15,7 @@ import {
   type ResolvedModel,
   providerNotFound
 } from "../models/Provider.ts"
-import { type AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { AnsweringAssistant } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
@@ -48,6 +48,8 @@ export const TurnPlan = Schema.Struct({
   answeredBy: Schema.optionalKey(Schema.String),
   /** The parts that rewrite or review. Without one of them the run does not go on. */
   guards: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The assistant of this plan, if the conversation was handed over since the run began; absent: that of the run. */
+  handedTo: Schema.optionalKey(AssistantId),
   /** The run whose tool began this one, and how many stand above it. */
   parent: Schema.optionalKey(
     Schema.Struct({ runId: RunId, threadId: Schema.optionalKey(ThreadId), depth: Schema.Int })

@@ -46,18 +46,24 @@ export interface TurnReply {
 /** The thread, the assistant and the run of a reply. */
 export type ReplyIds = Pick<TurnReply, "threadId" | "assistantId" | "runId">
 
+/** What the record of a run tells of a leg whose first event is not among the events. */
+export type RecordedBeginning = Partial<Pick<TurnReply, "createdAt" | "ignored">>
+
 /** Undefined while the leg has not ended. */
-export const foldReply = (ids: ReplyIds, events: ReadonlyArray<TurnEvent>): TurnReply | undefined => {
+export const foldReply = (
+  ids: ReplyIds,
+  events: ReadonlyArray<TurnEvent>,
+  recorded?: RecordedBeginning
+): TurnReply | undefined => {
   const end = events.findLast(isTerminal)
-  return end === undefined ? undefined : replyOfEnd(ids, end, events)
+  return end === undefined ? undefined : replyOfEnd(ids, end, events, recorded)
 }
 
-/** `createdAt` is that of a leg whose first event is not among the events. */
 export const replyOfEnd = (
   ids: ReplyIds,
   end: TerminalEvent,
   events: ReadonlyArray<TurnEvent>,
-  createdAt = new Date(0)
+  { createdAt = new Date(0), ignored = [] }: RecordedBeginning = {}
 ): TurnReply => {
   if (end._tag === "MessageSaved") return savedReply(ids, end, events)
   const begin = events.find((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
@@ -79,7 +85,7 @@ export const replyOfEnd = (
     contextUsage: end.contextUsage,
     fault: faultIn(end),
     stopReason: end.stopReason ?? null,
-    ignored: begin?.ignored ?? [],
+    ignored: begin === undefined ? ignored : (begin.ignored ?? []),
     supplements: end.supplements ?? {},
     userSupplements: userSupplementsIn(events),
     keptAs: end.keptAs ?? null,

@@ -6,7 +6,9 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { LogEvent } from "../runs/LogRecords.ts"
 import type { Run } from "../runs/Run.ts"
+import { RunLog } from "../runs/RunLog.ts"
 import type { RunStore } from "../runs/RunStore.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
 
 /** The reader holds the run's lease. No other process recovers the run until this lease expires too, so the read is repeated here. */
 export const readWholeLog = Effect.fnUntraced(function* (
@@ -24,3 +26,13 @@ export const readWholeLog = Effect.fnUntraced(function* (
     after = last.sequence
   }
 })
+
+/** A log that goes on after these events. Those that are never stored may be missing among them. */
+export const openLog = (events: ReadonlyArray<TurnEvent>, first: number): RunLog<TurnEvent> => {
+  const log = new RunLog<TurnEvent>(first)
+  for (const event of events) {
+    while (log.nextSequence < event.sequence) log.push((sequence) => ({ _tag: "LiveMissed", sequence }))
+    log.push(() => event)
+  }
+  return log
+}

@@ -43,6 +43,7 @@ import { type TurnBudget, TurnBudgets } from "./TurnBudget.ts"
 import type { SavedMessage } from "./TurnPart.ts"
 import { awaitsBeginning, type TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
+import { openLog } from "./WholeLog.ts"
 
 export interface TurnToWrite extends Decided {
   readonly request: TurnRequest
@@ -111,9 +112,12 @@ export class WriteTurn extends Context.Service<
           request.sendToModel === false ? yield* followUpsOfSaved(turn.parts.planned, savedMessage(turn)) : []
         const { begin, first } = beginRun(turn, principal.ownerId, new Date(now), ordersOfSaved)
         const policy = turn.takesBack === null ? (request.busy ?? settings.busy) : "reject"
-        const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
-          fork(goOnLater(turn, begin, first))
-        )
+        const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () => {
+          turn.draft.isChargedLater = true
+          // The log of the draft ends with what the caller is told.
+          const own = openLog(log.events, 1)
+          return fork(goOnLater({ ...turn, draft: { ...turn.draft, log: own } }, begin, first))
+        })
         const started = startedTurn(
           {
             threadId: place.thread.id,
@@ -155,7 +159,7 @@ export class WriteTurn extends Context.Service<
             return started
           case "Queued": {
             const { lease, reserved } = outcome
-            turn.draft.isQueued = true
+            turn.draft.isChargedLater = true
             const begun = begin.saves
               ? yield* queueSave({ lease, draft: turn.draft, saved: first }, begin.followUps)
               : yield* queue(firstLeg(turn, first, lease, makeBudget(turn, lease, reserved)), turn.draft.chargeUnkept)
@@ -183,7 +187,8 @@ export class WriteTurn extends Context.Service<
       const goOnLater = Effect.fnUntraced(
         function* (turn: TurnToWrite, begin: Begin, first: TurnEvent) {
           const found = yield* repeatWhileUnavailable(store.get(begin.run.id), settings.lease)
-          if (Option.isNone(found) || found.value.status !== "IN_PROGRESS") return
+          if (Option.isNone(found)) return yield* turn.draft.chargeUnkept
+          if (found.value.status !== "IN_PROGRESS") return
           yield* Effect.uninterruptible(
             Effect.flatMap(store.begin({ ...begin, mode: "reject" }), (outcome) =>
               outcome._tag === "Started" ? startFirst(turn, outcome, first) : Effect.void

@@ -12,6 +12,7 @@ import {
   RetentionStore
 } from "@colloquy/core/retention"
 import { Inspections } from "@colloquy/core/inspection"
+import { tool } from "@colloquy/core/promises"
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -146,6 +147,40 @@ describe("retention", () => {
       assert.deepStrictEqual(failed, [terminalEvent(turns.failed.live)])
       assert.deepStrictEqual(saved, [terminalEvent(turns.saved.live)])
       assert.deepStrictEqual(tags(waiting), ["RunCancelled"])
+    }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("a decision about such a run that is repeated gets the reply with its time and its ignored options", () =>
+    Effect.gen(function* () {
+      const { prune, state } = open({ logs: "1 day" })
+      const pay = tool({ name: "pay", description: "", parameters: null, needsApproval: true, execute: () => "paid" })
+      const kernel = yield* openKernel([callTool("pay", {}, "a"), say("Paid.")], {
+        stores: InMemory.layerFrom(state),
+        hosted: [pay]
+      })
+      yield* TestClock.adjust("1 day")
+      const turns = yield* kernel.run(Turns)
+      const { runId, threadId } = yield* turns.send({ content: "Pay", jsonOutput: true })
+      const decide = Effect.flatMap(
+        turns.decide({ threadId, runId, decisions: [{ toolCallId: "a", decision: "approve" }] }),
+        ({ reply }) => reply
+      )
+      const first = yield* decide
+      yield* kernel.close
+      yield* TestClock.adjust("2 days")
+      assert.strictEqual((yield* prune).logs, 1)
+      const other = yield* openKernel([], { stores: InMemory.layerFrom(state), hosted: [pay] })
+      const again = yield* other.run(
+        Turns.use(({ decide: decideAgain }) =>
+          Effect.flatMap(
+            decideAgain({ threadId, runId, decisions: [{ toolCallId: "a", decision: "approve" }] }),
+            ({ reply }) => reply
+          )
+        )
+      )
+      assert.deepStrictEqual(first.ignored, [{ option: "json_output", because: "tools are active" }])
+      const { content, createdAt, ignored } = first
+      assert.deepInclude(again, { content, createdAt, ignored })
     }).pipe(Principal.provide("ada"))
   )
 

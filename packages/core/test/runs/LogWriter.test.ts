@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { OwnerId, RunId, ThreadId } from "../../src/primitives/Ids.ts"
 import { StoreUnavailable } from "../../src/primitives/StoreUnavailable.ts"
@@ -201,6 +202,34 @@ describe("the writer of logs", () => {
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(calls, ["b1-1"])
       assert.deepStrictEqual(stopped, [])
+    })
+  )
+
+  for (const [title, answer] of [
+    ["whose call breaks", Effect.die(new Error("no JSON"))],
+    ["whose lease is lost", Effect.succeed({ lost: [RunId.make("a")], later: [] })]
+  ] as const) {
+    it.effect(`tells who waits for a log ${title} that it is not stored`, () =>
+      Effect.gen(function* () {
+        const { add } = yield* setUp(() => answer)
+        const a = add("a")
+        say(a)
+        const stored = yield* Effect.forkChild(a.tail.stored, { startImmediately: true })
+        yield* TestClock.adjust("50 millis")
+        assert.isFalse(yield* Fiber.join(stored))
+        assert.isFalse(yield* a.tail.stored)
+      })
+    )
+  }
+
+  it.effect("tells who waits for a log when it is stored", () =>
+    Effect.gen(function* () {
+      const { add } = yield* setUp()
+      const a = add("a")
+      say(a)
+      const stored = yield* Effect.forkChild(a.tail.stored, { startImmediately: true })
+      yield* TestClock.adjust(0)
+      assert.isTrue(yield* Fiber.join(stored))
     })
   )
 })

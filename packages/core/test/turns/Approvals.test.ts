@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { weather } from "../support/Story.ts"
+import { watchedStores } from "../support/WatchedStores.ts"
 
 const parameters = {
   type: "object",
@@ -197,6 +198,34 @@ describe("a call that needs an approval", () => {
       "No result: the conversation went on before this call was answered."
     ])
     assert.strictEqual(await errorTag(kernel.approvals.approve({ ...second, id: "c" })), "AlreadyDecided")
+  })
+})
+
+describe("a tool whose time limit is a fault", () => {
+  it("waits for its approval, and tells the model that it failed", async () => {
+    const paid: Array<unknown> = []
+    const timeout = () => {
+      throw new Error("no time")
+    }
+    await using kernel = await open([callTool("pay", { cents: 5 }, "a"), say("Done.")], [{ ...payOut(paid), timeout }])
+    assert.deepInclude(await kernel.send({ content: "Pay" }), { status: "REQUIRES_ACTION" })
+    assert.deepInclude(await kernel.approvals.approve("a"), { content: "Done." })
+    assert.deepStrictEqual(outputsRead(kernel), ["Error: the tool failed inside the server. Answer without it."])
+    assert.deepStrictEqual(paid, [])
+  })
+})
+
+describe("an approved call whose beginning cannot be stored", () => {
+  it("is not run, and the run ends", async () => {
+    const paid: Array<unknown> = []
+    const stores = watchedStores(InMemory.makeState(), (operation, call) =>
+      operation === "runs.append" ? Effect.die(new Error("no JSON")) : call
+    )
+    await using kernel = await open([callTool("pay", { cents: 5 }, "a")], [payOut(paid)], { stores })
+    await kernel.send({ content: "Pay" })
+    const reply = await kernel.approvals.approve("a")
+    assert.strictEqual(reply.status === "FAILED" && reply.fault.code, "internal_error")
+    assert.deepStrictEqual(paid, [])
   })
 })
 

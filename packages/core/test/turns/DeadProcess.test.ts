@@ -13,6 +13,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
@@ -126,6 +127,46 @@ describe("a message that waited in the queue of a dead process", () => {
     }).pipe(Principal.provide("ada"))
   )
 
+  it.effect("is told as it would have been, also if a part has told something live before", () =>
+    Effect.gen(function* () {
+      const state = InMemory.makeState()
+      const living = yield* openKernel([[say("One."), gate()], say("Two.")], {
+        stores: InMemory.layerFrom(state),
+        settings
+      })
+      const first = yield* living.run(start())
+      const { doom, kernel } = yield* doomed(state, 1)
+      yield* kernel.run(Layer.build(TurnParts.part(listening)))
+      const send = Turns.use((turns) =>
+        turns.send({ content: "2", threadId: first.threadId, options: { listening: {} } })
+      )
+      yield* Effect.forkChild(kernel.run(send), { startImmediately: true })
+      yield* doom.died
+      const [run] = (yield* living.run(Turns.use((turns) => turns.list(first.threadId, { limit: 1 })))).runs
+      const follow = Turns.use((turns) => turns.follow(first.threadId, run!.run.id, 0))
+      const reading = yield* Effect.forkChild(living.run(Effect.flatMap(follow, Stream.runCollect)), {
+        startImmediately: true
+      })
+      yield* afterLease
+      yield* doom.bury
+      yield* living.run(releaseGate)
+      yield* TestClock.adjust("2 seconds")
+      const events = yield* Fiber.join(reading)
+      assert.deepStrictEqual(
+        events.map(({ _tag, sequence }) => [sequence, _tag]),
+        [
+          [1, "PartTold"],
+          [3, "UserMessage"],
+          [4, "RunStarted"],
+          [5, "StepStarted"],
+          [6, "TextDelta"],
+          [7, "StepEnded"],
+          [8, "RunEnded"]
+        ]
+      )
+    }).pipe(Principal.provide("ada"))
+  )
+
   it.effect("can be cancelled while it waits there, and asks no model", () =>
     Effect.gen(function* () {
       const { contents, first, living, release, repeat, run } = yield* queued([[say("One."), gate()]])
@@ -191,6 +232,19 @@ describe("a message that waited in the queue of a dead process", () => {
     }).pipe(Principal.provide("ada"))
   )
 })
+
+/** Tells what it hears while it hears it. */
+const listening: TurnPart<null> = {
+  name: "listening",
+  plan: Schema.Null,
+  decide: () => Effect.succeed(null),
+  listen: (_, { tell }) =>
+    Effect.sync(() => {
+      tell({ type: "hears", data: null })
+      tell({ type: "hearing", data: "heard", isLive: true })
+      return { content: "heard" }
+    })
+}
 
 /** Gives the model two texts to cite. */
 const quoting: TurnPart<null> = {
