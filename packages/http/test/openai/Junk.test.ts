@@ -136,6 +136,15 @@ describe("OpenAI's endpoints", () => {
     }
   })
 
+  it("answer HEAD as they answer GET", async () => {
+    await using service = await open([], { http: { wings: [openai] } })
+    for (const path of ["/v1/models", "/v1/models/nothing", `/v1/responses/${id}`, "/v1/nothing"]) {
+      const [get, head] = [await service.call("GET", path), await service.call("HEAD", path)]
+      assert.deepStrictEqual([head.status, head.text], [get.status, ""], path)
+      assert.strictEqual(head.headers.get("content-length"), get.headers.get("content-length"), path)
+    }
+  })
+
   it("are there only where the host mounts them, and under its path", async () => {
     await using without = await open([])
     assert.strictEqual((await without.call("GET", "/v1/models")).status, 404)
