@@ -255,11 +255,14 @@ describe("a field of a host's wing in the body of another client", () => {
 
   it("is absent where it has the name of a member of every object", async () => {
     const message = messageFields("A maker", { constructor: Schema.String })
-    await using service = await openWith({ part: "mood", message }, say("1"), say("2"), say("3"))
+    await using service = await openWith({ part: "mood", message }, say("1"), say("2"), say("3"), say("4"))
     for (const fields of [{}, { constructor: "Ada" }])
       await service.call("POST", "/threads/messages", { content: "Hi", ...fields })
-    await service.call("POST", "/v1/chat/completions", chat)
-    assert.deepStrictEqual(service.told, [undefined, { constructor: "Ada" }, undefined])
+    for (const fields of [{}, { constructor: "Ada" }])
+      await service.call("POST", "/v1/chat/completions", { ...chat, ...fields })
+    assert.deepStrictEqual(service.told, [undefined, { constructor: "Ada" }, undefined, { constructor: "Ada" }])
+    const refused = await service.call("POST", "/v1/chat/completions", { ...chat, constructor: 1 })
+    assert.deepStrictEqual([refused.status, refused.body.error.param], [400, "constructor"])
   })
 
   it("has no effect beside the outputs of a run that waits, which is told", async () => {

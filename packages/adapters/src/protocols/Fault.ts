@@ -6,7 +6,7 @@
  */
 import { type ModelErrorReason, reasonOfStatus } from "@colloquy/core/adapters"
 import { isKnownCode } from "./KnownCodes.ts"
-import { isRecord } from "./Wire.ts"
+import { isRecord, list, record } from "./Wire.ts"
 
 export interface Fault {
   readonly reason: ModelErrorReason
@@ -37,6 +37,13 @@ export const sentenceIn = (body: unknown, depth = 0): string => {
   if (!isRecord(body) || depth >= deepestSentence) return ""
   const { detail, error, message } = body
   return [message, detail, error].map((each) => sentenceIn(each, depth + 1)).find((text) => text !== "") ?? ""
+}
+
+/** The sentence of an error inside of an answer: of the event, of its response or of its choice. Empty where there is none. */
+export const sentenceInEvent = (event: unknown): string => {
+  const { choices, error, message, response, type } = record(Array.isArray(event) ? event[0] : event)
+  const errors = [error, record(response).error, record(list(choices)[0]).error, type === "error" ? message : ""]
+  return errors.map((each) => sentenceIn(each)).find((text) => text !== "") ?? ""
 }
 
 /** A hostile server may nest its error deep enough to overflow the stack. */

@@ -21,7 +21,7 @@ import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
-import { type Fault, retryHeaders, sentenceIn } from "./Fault.ts"
+import { type Fault, retryHeaders, sentenceIn, sentenceInEvent } from "./Fault.ts"
 import { sendByNode } from "./NodeRequest.ts"
 import type { Multipart } from "./Multipart.ts"
 import { RepeatedChunk, type TextChunk } from "./RepeatedChunk.ts"
@@ -84,9 +84,26 @@ export const streamAnswer = <State>(
   pullStream((scope) =>
     Effect.suspend(() => {
       const call = makeCall()
-      return Effect.map(open(call, dialect, settings, scope), (answer) => pullEvents(answer, call, dialect, settings))
+      const { model, provider } = call
+      // The call is not kept: its body may be large, and an answer may take minutes.
+      const telling = withSentences(dialect, makeCall)
+      return Effect.map(open(call, dialect, settings, scope), (answer) =>
+        pullEvents(answer, { model, provider }, telling, settings)
+      )
     })
   )
+
+/** Faults inside of an answer get the sentence of the provider. The call is made again for it, because the sentence may quote it. */
+const withSentences = <State>(dialect: StreamDialect<State>, makeCall: () => Call): StreamDialect<State> => ({
+  ...dialect,
+  step: (state, event, events) => {
+    const stop = dialect.step(state, event, events)
+    const sentence = typeof stop === "object" ? sentenceInEvent(event) : ""
+    return typeof stop !== "object" || sentence === ""
+      ? stop
+      : { ...stop, forOperator: sentenceForOperator(makeCall(), sentence) }
+  }
+})
 
 /** Sends the call and parses the JSON body of the response. */
 export const fetchJson = (
@@ -320,13 +337,11 @@ type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ModelError>
 
 const pullEvents = <State>(
   answer: OpenResponse,
-  call: Call,
+  target: Target,
   dialect: StreamDialect<State>,
   settings: TransportSettings
 ): EventPull => {
   const requestId = readRequestId(answer, dialect)
-  // `fail` does not keep the whole call in memory: its body may be large, and an answer may take minutes.
-  const target = { provider: call.provider, model: call.model }
   const fail = (fault: Fault) => Effect.fail(modelError(target, fault, requestId))
   const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase()
   if (type === "text/event-stream") return pullSse(answer, dialect, settings, fail)

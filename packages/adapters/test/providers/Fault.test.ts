@@ -3,7 +3,7 @@ import * as Anthropic from "../../src/protocols/AnthropicErrors.ts"
 import * as Gemini from "../../src/protocols/GeminiErrors.ts"
 import * as OpenAi from "../../src/protocols/OpenAiErrors.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { faultOfStatus, machineCode, retryHeaders } from "../../src/protocols/Fault.ts"
+import { faultOfStatus, machineCode, retryHeaders, sentenceInEvent } from "../../src/protocols/Fault.ts"
 
 const now = Date.parse("2026-11-21T10:00:00Z")
 
@@ -78,4 +78,19 @@ describe("machineCode", () => {
       for (const body of bodies)
         for (const status of [400, 401, 500, null]) assert.notInclude(JSON.stringify(read(status, body)), key)
   })
+})
+
+describe("the sentence of an error inside of an answer", () => {
+  const message = "The node is down"
+  const cases: ReadonlyArray<readonly [event: unknown, sentence: string]> = [
+    [{ type: "error", error: { type: "overloaded_error", message } }, message],
+    [{ type: "error", code: "server_error", message }, message],
+    [{ type: "response.failed", response: { status: "failed", error: { code: "server_error", message } } }, message],
+    [[{ error: { code: 503, message, status: "UNAVAILABLE" } }], message],
+    [{ type: "message", message: "words of an answer", error: null }, ""],
+    [{ choices: [{ message: { content: "words of an answer" } }] }, ""],
+    ["words", ""],
+    [undefined, ""]
+  ]
+  it.each(cases)("%j", (event, sentence) => assert.strictEqual(sentenceInEvent(event), sentence))
 })

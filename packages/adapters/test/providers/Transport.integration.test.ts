@@ -249,6 +249,27 @@ describe.each(ways)("a hostile provider, by $way", ({ by }) => {
     })
   )
 
+  it.live("an error inside of an answer: the operator gets its sentence, without keys and the conversation", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const message = `The node "Hello" lost its upstream, ask with ${secret}`
+      const errors: ReadonlyArray<object> = [
+        { error: { code: 502, message } },
+        { choices: [{ delta: {}, error: { message } }] },
+        { error: message }
+      ]
+      for (const error of errors) {
+        for (const reply of [FakeVendor.sse([hello, frame(error)]), FakeVendor.json(error)]) {
+          fake.script(path, reply)
+          const heard = yield* ask(fake, by)
+          assert.strictEqual(heard.error?.forOperator, "The node … lost its upstream, ask with [hidden]")
+          assert.notInclude(`${heard.error?.message} ${JSON.stringify(heard.error)}`, secret)
+          assert.notInclude(heard.error?.message ?? "", "upstream")
+        }
+      }
+    })
+  )
+
   it.live("a key that fits into no header does not get into the error", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make

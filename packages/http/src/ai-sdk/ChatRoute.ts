@@ -12,11 +12,16 @@ import type { TurnMetadata } from "./UiChunks.ts"
  * The handler of the API, and the assistant of the chat. `message` has the fields of every message; the page cannot change them. Of the page's
  * `body` the fields of your own wings go on, and none of the API: models and tools are the host's to choose.
  */
-export interface ChatRouteOptions extends Pick<TransportOptions, "assistantId" | "message" | "onStop"> {
+export interface ChatRouteOptions extends Pick<TransportOptions, "assistantId" | "message"> {
   /** `handler` of `webHandler`. */
   readonly handler: (request: Request) => Promise<Response>
   /** Where the handler is mounted: its `basePath`. */
   readonly basePath?: string
+  /**
+   * The effect of a request that its page gives up: it ends the run, or only leaves it (the default). A page that is loaded again gives its
+   * request up, too: with `cancel` it has no answer to go on with.
+   */
+  readonly onStop?: "cancel" | "leave"
 }
 
 interface ChatRequest {
@@ -72,6 +77,8 @@ export const chatRoute =
     const body = readChatRequest(await request.json().catch(() => null))
     if (body === null)
       return Response.json({ detail: "The body is not that of a chat: id and messages." }, { status: 422 })
+    const gone = new AbortController()
+    request.signal.addEventListener("abort", () => gone.abort(), { once: true })
     try {
       return eventStream(
         await transport.sendMessages({
@@ -80,8 +87,9 @@ export const chatRoute =
           messageId: body.messageId,
           messages: body.messages,
           body: { ...body.more, ...options.message },
-          abortSignal: undefined
-        })
+          abortSignal: options.onStop === "cancel" ? gone.signal : undefined
+        }),
+        () => gone.abort()
       )
     } catch (error) {
       return Response.json({ detail: failureText(error) }, { status: 422 })
@@ -105,7 +113,7 @@ const readChatRequest = (body: unknown): ChatRequest | null => {
 const failureText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Sends a refusal of the API as the first chunk of the stream, because `useChat` looks for it there. */
-const eventStream = (chunks: ReadableStream<unknown>): Response => {
+const eventStream = (chunks: ReadableStream<unknown>, onGone = () => {}): Response => {
   const encoder = new TextEncoder()
   const line = (data: string) => encoder.encode(`data: ${withoutLineEnds(data)}\n\n`)
   const reader = chunks.getReader()
@@ -120,7 +128,10 @@ const eventStream = (chunks: ReadableStream<unknown>): Response => {
       controller.enqueue(line("[DONE]"))
       controller.close()
     },
-    cancel: (reason) => reader.cancel(reason)
+    cancel: (reason) => {
+      onGone()
+      return reader.cancel(reason)
+    }
   })
   return new Response(bytes, { headers })
 }

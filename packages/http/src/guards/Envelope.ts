@@ -15,6 +15,9 @@ import type { Cors } from "../HttpSettings.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
+/** Headers that pages of other origins may read. */
+const exposedHeaders = ["X-Request-Id", "Retry-After", "ETag", "Content-Range", "X-Should-Retry", "X-Ignored-Options"]
+
 export const errorResponse = (status: number, detail: string): Response =>
   HttpServerResponse.jsonUnsafe({ detail }, { status })
 
@@ -22,9 +25,7 @@ export const notFound = errorResponse(404, "Not Found")
 
 export const withEnvelope = (cors: Cors | null) => {
   const forOtherOrigins =
-    cors === null || cors.allowedOrigins.length === 0
-      ? null
-      : HttpMiddleware.cors({ ...cors, exposedHeaders: ["X-Request-Id", "Retry-After", "ETag"] })
+    cors === null || cors.allowedOrigins.length === 0 ? null : HttpMiddleware.cors({ ...cors, exposedHeaders })
   return <E, R>(app: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R | HttpServerRequest> => {
     const known = forOtherOrigins === null ? app : forOtherOrigins(app)
     return HttpServerRequest.use((request) => {

@@ -53,6 +53,8 @@ export interface AskedTurn {
   readonly wingOptions?: Schema.JsonObject
   readonly format: AnswerFormat
   readonly stream: boolean
+  /** True: the client does not wait, also when the thread is busy. */
+  readonly background?: boolean
   readonly metadata?: Metadata
   readonly busy?: BusyPolicy
   /** True: the messages are saved, and no model is called. */
@@ -133,6 +135,7 @@ const turnRequest = (asked: AskedTurn, { after, before, current, developer }: Sp
       modelOptions: asked.modelOptions,
       metadata: asked.metadata,
       busy: asked.busy,
+      background: asked.background,
       sendToModel: asked.isOnlySaved === true ? false : undefined
     })
   }

@@ -72,7 +72,7 @@ const renamed: Readonly<Record<string, string | null>> = {
 const firstProblem = (problems: ReadonlyArray<ValidationError>) => {
   const [{ loc, msg } = { loc: [], msg: "The request is not valid." }] = problems
   const [field, ...rest] = loc[0] === "body" ? loc.slice(1) : loc
-  const name = typeof field === "string" && field in renamed ? renamed[field] : field
+  const name = typeof field === "string" && Object.hasOwn(renamed, field) ? renamed[field] : field
   return { message: msg, param: name === undefined || name === null ? null : paramFromLocation([name, ...rest]) }
 }
 

@@ -131,28 +131,34 @@ const usual: Readonly<Record<string, unknown>> = {
 
 /** Whether this is a field of OpenAI's. `known`: the fields that the interface reads. */
 export const isOfOpenAi = (name: string, known: object): boolean =>
-  name in known || withoutEffect.has(name) || name in usual
+  Object.hasOwn(known, name) || withoutEffect.has(name) || Object.hasOwn(usual, name)
 
 /** The names of options in the request that have no effect. `known`: the fields that the interface reads. */
 export const ignoredOptions = (body: Fields, known: object): ReadonlyArray<string> =>
   Object.entries(body).flatMap(([name, value]) => {
-    if (value === null || value === undefined || name in known || withoutEffect.has(name) || usual[name] === value)
+    if (
+      value === null ||
+      value === undefined ||
+      Object.hasOwn(known, name) ||
+      withoutEffect.has(name) ||
+      usual[name] === value
+    )
       return []
     return [name.replaceAll(/[^\w-]/gu, "").slice(0, 64)]
   })
 
-const efforts: Readonly<Record<string, Thinking["effort"]>> = {
-  minimal: "low",
-  low: "low",
-  medium: "medium",
-  high: "high",
-  xhigh: "max",
-  max: "max"
-}
+const efforts: ReadonlyMap<unknown, Thinking["effort"]> = new Map([
+  ["minimal", "low"],
+  ["low", "low"],
+  ["medium", "medium"],
+  ["high", "high"],
+  ["xhigh", "max"],
+  ["max", "max"]
+])
 
 /** Undefined: the provider's default. */
 export const readThinking = (effort: string | null | undefined): Thinking | undefined => {
-  const known = typeof effort === "string" ? efforts[effort] : undefined
+  const known = efforts.get(effort)
   return known === undefined ? undefined : { effort: known }
 }
 

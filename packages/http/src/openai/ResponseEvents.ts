@@ -26,9 +26,10 @@ export class ResponseEvents {
   /** The text of the open message so far. Null: no message is open. */
   private text: string | null = null
 
-  constructor(beginning: Beginning) {
+  /** `createdAt` is the time of a response that ends before its run begins. */
+  constructor(beginning: Beginning, createdAt: Date) {
     this.beginning = beginning
-    this.parts = begun(beginning, "", new Date(0), "in_progress")
+    this.parts = begun(beginning, "", createdAt, "in_progress")
   }
 
   readonly encode = (events: ReadonlyArray<TurnEvent>): string => events.map((event) => this.take(event)).join("")
@@ -133,9 +134,11 @@ export class ResponseEvents {
     const calls = event._tag === "ToolSubmitRequired" ? event.toolCalls : []
     const cut = event._tag === "RunEnded" ? cutBy(event.stopReason ?? null) : cutBy(null, calls)
     const status = isDone && cut === null ? "completed" : "incomplete"
+    this.parts = { ...this.parts, model: `${event.provider}/${event.model}` }
+    // A message that waits for its thread may end before its run begins.
+    const created = this.number === 0 ? this.whole("response.created") : ""
     this.parts = {
       ...this.parts,
-      model: `${event.provider}/${event.model}`,
       status: isDone ? status : event._tag === "RunFailed" ? "failed" : "cancelled",
       cut,
       fault: event._tag === "RunFailed" ? { code: event.code, message: event.error, retryable: event.retryable } : null,
@@ -148,6 +151,6 @@ export class ResponseEvents {
         : event._tag === "RunFailed"
           ? "response.failed"
           : "response.incomplete"
-    return this.closed(status, event) + this.calls(event) + this.whole(type)
+    return created + this.closed(status, event) + this.calls(event) + this.whole(type)
   }
 }

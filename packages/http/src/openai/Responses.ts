@@ -13,6 +13,7 @@ import {
   Threads,
   Turns
 } from "@colloquy/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -143,7 +144,8 @@ export const makeResponses = Effect.gen(function* () {
         tools: wanted.tools,
         thinking: readThinking(body.reasoning?.effort),
         modelOptions: readModelOptions(body),
-        metadata: body.metadata ?? undefined
+        metadata: body.metadata ?? undefined,
+        background: body.background ?? undefined
       })
     }
     return yield* Effect.mapError(start(turn), wingFields.refusal)
@@ -168,11 +170,13 @@ export const makeResponses = Effect.gen(function* () {
     const isBackground = body.background === true
     if (body.stream === true) {
       const abandoned = isBackground ? Effect.void : cancel(turn)
-      return withIgnored(yield* streamAnswer(turn, new ResponseEvents(beginning), abandoned), ignored)
+      const events = new ResponseEvents(beginning, new Date(yield* Clock.currentTimeMillis))
+      return withIgnored(yield* streamAnswer(turn, events, abandoned), ignored)
     }
     if (isBackground) {
       const { run } = yield* Effect.mapError(turns.report(turn.threadId, turn.runId), fromKernel)
-      const record = begun(beginning, `${run.provider}/${run.model}`, run.createdAt, "in_progress")
+      const status = run.status === "QUEUED" ? "queued" : "in_progress"
+      const record = begun(beginning, `${run.provider}/${run.model}`, run.createdAt, status)
       return withIgnored(HttpServerResponse.jsonUnsafe(responseRecord(record)), ignored)
     }
     const reply = yield* turn.reply.pipe(

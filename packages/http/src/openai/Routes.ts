@@ -34,6 +34,9 @@ const unknownPath = Effect.fail(
   })
 )
 
+/** HEAD is missing on purpose: the router answers it from the GET route. */
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
+
 const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const guarded = yield* makeGuarded
@@ -43,7 +46,7 @@ const routes = HttpRouter.use(
     const stored = yield* makeStoredResponses
     const conversations = yield* makeConversations
     const param = (name: string) => Effect.map(HttpRouter.RouteContext, ({ params }) => params[name] ?? "")
-    const at = (method: "GET" | "POST" | "DELETE" | "*", path: `/${string}`, scope: KeyScope, handler: Handler) =>
+    const at = (method: (typeof methods)[number], path: `/${string}`, scope: KeyScope, handler: Handler) =>
       router.add(method, `/v1${path}`, guarded(scope, handler))
 
     yield* at("POST", "/chat/completions", "write", chat)
@@ -63,7 +66,7 @@ const routes = HttpRouter.use(
     yield* at("GET", "/conversations/:id", "read", id(conversations.get))
     yield* at("POST", "/conversations/:id", "write", id(conversations.update))
     yield* at("DELETE", "/conversations/:id", "write", id(conversations.remove))
-    yield* at("*", "/*", "read", unknownPath)
+    for (const method of methods) yield* at(method, "/*", "read", unknownPath)
   })
 )
 

@@ -51,7 +51,7 @@ export const makeStoredResponses = Effect.gen(function* () {
     yield* takeSlot
     const { threadId, runId } = ids
     const events = yield* Effect.mapError(turns.follow(threadId, runId, run.legStart - 1), fromKernel)
-    const encoder = new ResponseEvents({ ids, asked, isStored: true, tools: toolsIn(run) })
+    const encoder = new ResponseEvents({ ids, asked, isStored: true, tools: toolsIn(run) }, run.createdAt)
     const answer = yield* streamAnswer({ events }, encoder, Effect.void)
     return withIgnored(answer, query.has("starting_after") ? ["starting_after"] : [])
   })

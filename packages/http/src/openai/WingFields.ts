@@ -27,7 +27,7 @@ export const makeWingFields = Effect.gen(function* () {
 
   /** `known`: the fields that the interface reads. */
   const read = (fields: Fields, known: object): Result.Result<WingFields, OpenAiError> => {
-    const names = wings.brought.filter((name) => name in fields && !isOfOpenAi(name, known))
+    const names = wings.brought.filter((name) => Object.hasOwn(fields, name) && !isOfOpenAi(name, known))
     const sent = Object.fromEntries(names.map((name) => [name, fields[name]]))
     const raw = { value: sent, files: [], problems: [] }
     const problems = parts().problems(sent, raw)

@@ -262,6 +262,37 @@ describe("the route", () => {
     assert.deepStrictEqual(called, ["/ai/threads/messages"])
   })
 
+  it.each([
+    ["a chat that is stopped", "cancel", "CANCELLED", "One, "],
+    ["a page that goes away", "cancel", "CANCELLED", "One, "],
+    ["a chat that is stopped", "leave", "COMPLETED", "One, two."],
+    ["a page that goes away", undefined, "COMPLETED", "One, two."]
+  ] as const)("of %s, with onStop %s, has a run that is %s", async (way, onStop, status, content) => {
+    await using service = await open([[say("One, "), gate(), say("two.")]])
+    const id = await newThread(service)
+    const route = chatRoute({ handler: service.handler, ...(onStop === undefined ? {} : { onStop }) })
+    const gone = new AbortController()
+    const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "Count" }] }]
+    const response = await route(
+      new Request("http://in.process/chat", {
+        method: "POST",
+        body: JSON.stringify({ id, messages }),
+        headers: { "x-api-key": keys.ada },
+        signal: gone.signal
+      })
+    )
+    const reader = (response.body ?? assert.fail("no body")).getReader()
+    const decoder = new TextDecoder()
+    let told = ""
+    while (!told.includes("One, ")) told += decoder.decode((await reader.read()).value)
+    if (way === "a page that goes away") void reader.cancel()
+    else gone.abort()
+    const answer = async () => (await service.call("GET", `/threads/${id}`)).body.messages[1]
+    if (status === "COMPLETED") await service.run(service.model.release())
+    await until(async () => (await answer()).status !== "IN_PROGRESS")
+    assert.deepInclude(await answer(), { status, content })
+  })
+
   it("serves the SDK's own transport, with the credentials of the request", async () => {
     await using service = await open([say("Hello."), callTool("weather", {}, "c"), say("Rain.")])
     const id = await newThread(service, { tools: [tool("weather")] })

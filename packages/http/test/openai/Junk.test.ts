@@ -127,6 +127,24 @@ describe("OpenAI's endpoints", () => {
     }
   })
 
+  it("name an option that they do not know, and take no effort that has the name of a member of every object", async () => {
+    await using service = await open([say("1"), say("2")], { http: { wings: [openai] } })
+    for (const reasoning_effort of ["constructor", "__proto__"]) {
+      const answer = await service.call("POST", "/v1/chat/completions", { ...user("x"), reasoning_effort, toString: 1 })
+      assert.deepStrictEqual([answer.status, answer.headers.get("x-ignored-options")], [200, "toString"])
+      assert.isNull(service.model.requests.at(-1)?.thinking)
+    }
+  })
+
+  it("answer HEAD as they answer GET", async () => {
+    await using service = await open([], { http: { wings: [openai] } })
+    for (const path of ["/v1/models", "/v1/models/nothing", `/v1/responses/${id}`, "/v1/nothing"]) {
+      const [get, head] = [await service.call("GET", path), await service.call("HEAD", path)]
+      assert.deepStrictEqual([head.status, head.text], [get.status, ""], path)
+      assert.strictEqual(head.headers.get("content-length"), get.headers.get("content-length"), path)
+    }
+  })
+
   it("are there only where the host mounts them, and under its path", async () => {
     await using without = await open([])
     assert.strictEqual((await without.call("GET", "/v1/models")).status, 404)

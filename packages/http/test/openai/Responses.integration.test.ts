@@ -391,6 +391,35 @@ describe("responses", () => {
     assert.strictEqual((await settled()).output_text, "One, two.")
   })
 
+  it("begin for the client also when they end while they wait for their conversation", async () => {
+    await using service = await openService([[say("One, "), gate(), say("two.")], say("Last.")])
+    const client = service.client()
+    const { id: conversation } = await client.conversations.create({})
+    await client.responses.create({ model, conversation, input: "Count", background: true })
+    const waiting = await client.responses.create({ model, conversation, input: "Never", background: true })
+    assert.strictEqual(waiting.status, "queued")
+    const watched = client.responses.stream({ response_id: waiting.id })
+    const done = watched.finalResponse()
+    await client.responses.cancel(waiting.id)
+    const { created_at, id, status } = await done
+    assert.deepStrictEqual([id, created_at, status], [waiting.id, waiting.created_at, "cancelled"])
+
+    const begun = Date.now()
+    const asking = await client.responses.create({ model, conversation, input: "Never", stream: true })
+    const queued = async () => (await service.call("GET", "/runs?status=QUEUED")).body.runs
+    await until(async () => (await queued()).length > 0)
+    const [{ run_id, thread_id }] = await queued()
+    await service.call("POST", `/threads/${thread_id}/runs/${run_id}/cancel`)
+    const told: Array<string> = []
+    for await (const event of asking) {
+      told.push(event.type)
+      if (event.type === "response.created") assert.isAtLeast(event.response.created_at, Math.floor(begun / 1000))
+    }
+    assert.deepStrictEqual(told, ["response.created", "response.incomplete"])
+    await service.run(service.model.release())
+    assert.strictEqual((await client.responses.create({ model, conversation, input: "And?" })).output_text, "Last.")
+  })
+
   it("ask for JSON of a schema, and the helper parses it", async () => {
     await using service = await openService([say('{"city":"Oslo"}')])
     const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
