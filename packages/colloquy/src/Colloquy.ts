@@ -184,7 +184,7 @@ const lazy = <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
       }
     },
     close: async () => {
-      const closing = opening
+      const closing = opening?.catch(() => null)
       opening = null
       await (await closing)?.close()
     }

@@ -43,13 +43,12 @@ export const withHandler = <Open extends Pick<OpenKernel<Kernel.Kernel>, "close"
     return { basePath: web.basePath, handler: (request) => web.handler(request).finally(begin()), node: web.node }
   }
 
-  const close = async () => {
+  const end = async () => {
     isClosed = true
-    const handlers = [...mounted]
-    mounted.clear()
-    await Promise.all(handlers.map((dispose) => dispose()))
-    await kernel.close()
+    await Promise.all([...mounted].map((dispose) => dispose())).finally(kernel.close)
   }
+  let ended: Promise<void> | undefined
+  const close = () => (ended ??= end())
 
   return { ...kernel, handler, close, [Symbol.asyncDispose]: close }
 }

@@ -152,9 +152,9 @@ export const fromUiMessages = (messages: ReadonlyArray<UiMessageLike>): Readonly
     for (const part of fields) {
       const { type } = part
       if (type === "step-start") close()
-      else if (type === "text") {
+      else if (type === "text" || type === "file") {
         if (calls.length > 0) close()
-        words.push(textOr(part["text"], ""))
+        words.push(plainText([part]))
       } else if (type === "dynamic-tool" || (typeof type === "string" && type.startsWith("tool-"))) {
         const name = type === "dynamic-tool" ? part["toolName"] : type.slice("tool-".length)
         const call = functionCall(part["toolCallId"], name, part["input"] ?? part["rawInput"])

@@ -106,20 +106,22 @@ const asked = <A>(operation: string, ask: (signal: AbortSignal) => Soon<A>) =>
 const owned = <A>(operation: string, ask: (context: PortContext) => Soon<A>) =>
   Effect.flatMap(Principal, ({ ownerId }) => asked(operation, (signal) => ask({ owner: ownerId, signal })))
 
-const rateLimiterPort = ({ take }: PlainRateLimiter): typeof RateLimiter.Service => ({
+// Each function is called as one of its port: a port may be an object of a class.
+
+const rateLimiterPort = (plain: PlainRateLimiter): typeof RateLimiter.Service => ({
   take: (key, { limit, window }) =>
-    asked("rateLimiter.take", () => take(key, { limit, windowMillis: Duration.toMillis(window) }))
+    asked("rateLimiter.take", () => plain.take(key, { limit, windowMillis: Duration.toMillis(window) }))
 })
 
-const auditPort = ({ append, list = () => [] }: PlainAudit): typeof AuditStore.Service => ({
-  append: (entry) => owned("audit.append", (context) => append(entry, context)),
-  list: (page) => owned("audit.list", (context) => list(page, context))
+const auditPort = (plain: PlainAudit): typeof AuditStore.Service => ({
+  append: (entry) => owned("audit.append", (context) => plain.append(entry, context)),
+  list: (page) => owned("audit.list", (context) => plain.list?.(page, context) ?? [])
 })
 
-const creditPort = ({ balance, ensure, record, recordCharges }: PlainCredit): typeof Metering.Service => ({
+const creditPort = (plain: PlainCredit): typeof Metering.Service => ({
   ensureCredit: (need) =>
     Effect.flatMap(
-      owned("credit.ensure", (context) => ensure?.(need, context) ?? true),
+      owned("credit.ensure", (context) => plain.ensure?.(need, context) ?? true),
       (answer) => {
         if (answer === true) return Effect.void
         if (answer === false) return Effect.fail(new InsufficientCredit({}))
@@ -127,14 +129,16 @@ const creditPort = ({ balance, ensure, record, recordCharges }: PlainCredit): ty
         return Effect.fail(new InsufficientCredit({ reason, ...(waitMillis === undefined ? {} : { waitMillis }) }))
       }
     ),
-  record: (report) => owned("credit.record", (context) => record?.(report, context)),
-  ...(recordCharges === undefined
+  record: (report) => owned("credit.record", (context) => plain.record?.(report, context)),
+  ...(plain.recordCharges === undefined
     ? {}
     : {
         recordCharges: (report: ChargeReport) =>
-          owned("credit.recordCharges", (context) => recordCharges(report, context))
+          owned("credit.recordCharges", (context) => plain.recordCharges?.(report, context))
       }),
-  ...(balance === undefined ? {} : { balance: owned("credit.balance", balance) })
+  ...(plain.balance === undefined
+    ? {}
+    : { balance: owned("credit.balance", (context) => plain.balance?.(context) ?? null) })
 })
 
 const blobsPort = (plain: PlainBlobs, { BlobNotFound }: typeof Wings): typeof Wings.BlobStore.Service => ({
@@ -148,7 +152,7 @@ const blobsPort = (plain: PlainBlobs, { BlobNotFound }: typeof Wings): typeof Wi
       const noted = Stream.onError(bytes, (cause) => Effect.sync(() => void (stream.failure = cause)))
       const aborted = new AbortController()
       const pieces = untilAborted(Stream.toAsyncIterableWith(noted, services), aborted.signal)
-      const stored = plain.put(id, pieces, { owner: ownerId, signal: aborted.signal })
+      const stored = (async () => plain.put(id, pieces, { owner: ownerId, signal: aborted.signal }))()
       // The port is waited for in every case: what it still does afterwards would leave bytes behind.
       const leave = Effect.promise(() => {
         aborted.abort()
@@ -198,6 +202,8 @@ async function* untilAborted(pieces: AsyncIterable<Uint8Array>, signal: AbortSig
   })
   aborted.catch(() => {})
   try {
+    // The port may begin to read after the abort.
+    signal.throwIfAborted()
     while (true) {
       const next = await Promise.race([iterator.next(), aborted])
       if (next.done === true) return

@@ -19,6 +19,7 @@ import { Answers } from "@colloquy/core/answers"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { getEventListeners } from "node:events"
 import * as z from "zod"
 
 const streamedText = async (events: AsyncIterable<TurnEvent>): Promise<string> => {
@@ -202,6 +203,49 @@ describe("a kernel in production", () => {
     assert.include(await answer.text(), "Over HTTP.")
     await colloquy.close()
     assert.instanceOf(await first.threads.list().catch((error: unknown) => error), KernelClosed)
+  })
+
+  it("that is lazy and could not be opened has nothing to close", async () => {
+    const colloquy = Colloquy.lazy(() => Promise.reject(new Error("No address yet")))
+    const opening = colloquy().catch((error: unknown) => error)
+    await colloquy.close()
+    assert.include(String(await opening), "No address yet")
+  })
+
+  it("has one end, however often it is closed", async () => {
+    const colloquy = await open([], { owner: "ada" })
+    await colloquy.handler()
+    const closing = colloquy.close()
+    assert.strictEqual(colloquy.close(), closing)
+    await closing
+  })
+
+  it("rejects where an id is missing, and throws nothing before there is a promise", async () => {
+    const colloquy = await open([], { owner: "ada" })
+    const promises = [
+      colloquy.fork({ threadId: "" }),
+      colloquy.rewind({ threadId: "", messageId: "" }),
+      colloquy.approvals.decide({ threadId: "", runId: "", decisions: [] })
+    ]
+    for (const { reason, status } of await Promise.allSettled(promises).then((all) =>
+      all.map((each) => ({ status: each.status, reason: each.status === "rejected" ? each.reason : null }))
+    )) {
+      assert.strictEqual(status, "rejected")
+      assert.instanceOf(reason, TypeError)
+    }
+    await colloquy.close()
+  })
+
+  it("keeps nothing of a reader who leaves while the first event is asked for", async () => {
+    const colloquy = await open([], { owner: "ada" })
+    const stop = new AbortController()
+    const events = colloquy.runs.events({}, { signal: stop.signal })[Symbol.asyncIterator]()
+    const next = events.next()
+    await Promise.resolve()
+    await events.return?.()
+    assert.isTrue((await next).done)
+    assert.lengthOf(getEventListeners(stop.signal, "abort"), 0)
+    await colloquy.close()
   })
 
   it("is disposed of at the end of a block", async () => {

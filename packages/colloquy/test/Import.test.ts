@@ -100,6 +100,15 @@ describe("the readers of colloquy/import", () => {
     )
   })
 
+  it("tell a file that an assistant of the AI SDK made, in words", () => {
+    const file = { type: "file", mediaType: "image/png", url: "data:image/png;base64,AA==" } as const
+    const parts: UIMessage["parts"] = [{ type: "text", text: "Here." }, file, { type: "reasoning", text: "Hm." }]
+    assert.deepStrictEqual(
+      [...fromUiMessages([{ role: "assistant", parts }])],
+      [{ role: "assistant", content: "Here.\n\n[A file was here: image/png]" }]
+    )
+  })
+
   it("read the Assistants API's messages in the order of speaking, with their times", () => {
     const message = (role: string, value: string, created_at: number) => ({
       object: "thread.message",

@@ -5,7 +5,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { InsufficientCredit, type PlainAudit, type PlainBlobs, type PlainCredit, portsLayer } from "colloquy"
 import { documents } from "colloquy/documents"
 import { say, TestKernel } from "colloquy/testing"
+import { Principal } from "@colloquy/core"
+import { BlobId } from "@colloquy/core/adapters"
+import { BlobStore } from "@colloquy/core/wings"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 
 const places = new Map<string, number>()
@@ -99,4 +106,94 @@ describe("a kernel over plain ports", () => {
     assert.strictEqual(blobs.size, 1)
     await colloquy.documents.remove(document.id)
   })
+
+  it("asks objects of a class as they are", async () => {
+    class Account implements PlainCredit {
+      private asked = 0
+      readonly used: Array<string> = []
+      ensure() {
+        this.asked += 1
+        return true
+      }
+      record({ runId }: { readonly runId: string }) {
+        this.used.push(runId)
+      }
+      recordCharges({ id }: { readonly id: string }) {
+        this.used.push(id)
+      }
+      balance() {
+        return 100 - this.asked
+      }
+    }
+    class Log implements PlainAudit {
+      private readonly kept: Array<Parameters<PlainAudit["append"]>[0]> = []
+      append(entry: Parameters<PlainAudit["append"]>[0]) {
+        this.kept.push(entry)
+      }
+      list() {
+        return this.kept
+      }
+    }
+    class Counter {
+      private readonly taken = new Set<string>()
+      take(key: string) {
+        this.taken.add(key)
+        return null
+      }
+    }
+    const credit = new Account()
+    const ports = { audit: new Log(), credit, rateLimiter: new Counter() }
+    await using colloquy = await TestKernel.open([say("Hello.")], { ports })
+    const { runId } = await colloquy.send({ content: "Hi" }, { throw: true })
+    assert.deepStrictEqual(credit.used, [runId])
+    assert.isBelow((await colloquy.billing.balance()) ?? 100, 100)
+    await colloquy.keys.make("laptop")
+    assert.lengthOf(await colloquy.audit.list(), 1)
+    const { handler } = await colloquy.handler({ clientAddress: () => "192.0.2.1" })
+    const wrong = new Request("http://in.process/threads", { headers: { "x-api-key": "wrong" } })
+    assert.strictEqual((await handler(wrong)).status, 401)
+  })
+})
+
+describe("a port of bytes that is given up", () => {
+  const bytes = Stream.make(new Uint8Array(3))
+  const put = (plain: PlainBlobs, pieces: Stream.Stream<Uint8Array> = bytes) =>
+    Effect.flatMap(BlobStore, (store) => store.put(BlobId.make("0191d6ff-0000-7000-8000-000000000001"), pieces)).pipe(
+      Principal.provide("ada"),
+      Effect.provide(portsLayer({ blobs: plain }))
+    )
+
+  it.effect("counts as a store that cannot be reached, also when it throws at once", () =>
+    Effect.gen(function* () {
+      const plain: PlainBlobs = {
+        ...blobsIn(new Map()),
+        put: () => {
+          throw new Error("no client")
+        }
+      }
+      assert.deepInclude(yield* Effect.flip(put(plain)), { _tag: "StoreUnavailable" })
+    })
+  )
+
+  it.effect("reads nothing more when it begins to read after that", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, Blob>()
+      const slow = blobsIn(kept)
+      const isConnecting = yield* Deferred.make<void>()
+      const plain: PlainBlobs = {
+        ...slow,
+        put: async (id, pieces, context) => {
+          const aborted = new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()))
+          queueMicrotask(() => Deferred.doneUnsafe(isConnecting, Effect.void))
+          await aborted
+          return slow.put(id, pieces, context)
+        }
+      }
+      // A body that never ends, as that of a client which is gone.
+      const fiber = yield* Effect.forkChild(put(plain, Stream.concat(bytes, Stream.never)))
+      yield* Deferred.await(isConnecting)
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(kept.size, 0)
+    })
+  )
 })

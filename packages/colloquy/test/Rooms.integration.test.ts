@@ -5,7 +5,7 @@ import { documents, FileUnreadable, IndexingFailed } from "colloquy/documents"
 import { inMemory } from "colloquy/in-memory"
 import { images, videos } from "colloquy/media"
 import { mcp } from "colloquy/mcp"
-import { memory, reranker } from "colloquy/memory"
+import { memory, type PlainReranker, reranker } from "colloquy/memory"
 import { realtime } from "colloquy/realtime"
 import { summaries } from "colloquy/summaries"
 import { callTool, say, scripted } from "colloquy/testing"
@@ -164,12 +164,14 @@ describe("the room of memories", () => {
 
   it("orders what it found by a reranker of plain code", async () => {
     const asked: Array<string> = []
-    const byLength = reranker({
-      rerank: async ({ query, texts }) => {
-        asked.push(query)
+    class ByLength implements PlainReranker {
+      private readonly asked = asked
+      async rerank({ query, texts }: { readonly query: string; readonly texts: ReadonlyArray<string> }) {
+        this.asked.push(query)
         return texts.map((_, index) => index).toSorted((a, b) => (texts[a]?.length ?? 0) - (texts[b]?.length ?? 0))
       }
-    })
+    }
+    const byLength = reranker(new ByLength())
     const colloquy = await Colloquy.open({ ...script(say("Tea.")), rooms: [memory({ reranker: byLength })] })
     const { id: assistantId } = await colloquy.assistants.create({ name: "Clerk" })
     for (const content of ["Ada drinks tea in the morning.", "Ada drinks."])
@@ -232,7 +234,8 @@ describe("rooms that a model uses", () => {
     }
     const rooms = [webSearch(engine), images({ model: "painter" }), videos(), summaries()] as const
     const colloquy = await Colloquy.open({ ...store(), providers: [provider], rooms })
-    const turn = await colloquy.start({ content: "A fox, please.", webSearch: "auto", images: "auto", stream: true })
+    const wish: object = { provider: undefined, model: undefined }
+    const turn = await colloquy.start({ content: "A fox, please.", webSearch: "auto", images: wish, stream: true })
     const made: Array<string> = []
     for await (const event of turn.events) if (event._tag === "MediaGenerated") made.push(event.media.mimeType)
     const { media, sources } = await turn.reply()

@@ -50,10 +50,15 @@ export const readSigningKey = async ({
   if (databaseUrl !== null) return Effect.runPromise(Postgres.signingKey({ url: databaseUrl }))
   if (dataDir === inMemory) return null
   const file = join(dataDir, "signing-key")
+  const made = randomBytes(32).toString("base64url")
   try {
-    await writeFile(file, randomBytes(32).toString("base64url"), { flag: "wx", mode: 0o600 })
+    await writeFile(file, made, { flag: "wx", mode: 0o600 })
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
   }
-  return Redacted.make(await readFile(file, "utf8"))
+  const kept = await readFile(file, "utf8")
+  if (kept !== "") return Redacted.make(kept)
+  // A full disk left the file empty. With an empty key, everybody could sign addresses.
+  await writeFile(file, made)
+  return Redacted.make(made)
 }

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { isAddress } from "./Addresses.ts"
 import { readJsonOrFile } from "./JsonOrFile.ts"
 
 export const mcpForm =
@@ -31,7 +32,7 @@ const Program = Schema.Struct({
   env: Schema.optionalKey(Texts),
   cwd: Schema.optionalKey(Schema.String)
 })
-const httpAddress = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
+const httpAddress = Schema.String.check(Schema.makeFilter(isAddress(/^https?:\/\/[^\s/]\S*$/u)))
 const Address = Schema.Struct({
   ...common,
   url: httpAddress,

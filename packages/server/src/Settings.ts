@@ -225,6 +225,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
 const together = (settings: Settings, read: Read): ReadonlyArray<string> => {
   const [engine, reranker] = [read(variables.searchProvider)?.toUpperCase(), read(variables.rerankProvider)]
   const isWrong: ReadonlyArray<readonly [boolean, string]> = [
+    [namesTwoUsers(settings.apiKeys), "COLLOQUY_API_KEYS must not have one key for two users"],
     [
       read(variables.blobs).startsWith("s3://") && settings.blobs === null,
       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set when COLLOQUY_BLOBS names a bucket"
@@ -337,6 +338,11 @@ const trimmed = (url: string): string => url.replace(/\/+$/, "")
 const toPair = (pair: string): Settings["apiKeys"] => {
   const [key, ownerId] = pair.trim().split("=")
   return key && ownerId ? [{ key: Redacted.make(key), ownerId }] : []
+}
+
+const namesTwoUsers = (apiKeys: Settings["apiKeys"]): boolean => {
+  const owners = new Map(apiKeys.map(({ key, ownerId }) => [Redacted.value(key), ownerId]))
+  return apiKeys.some(({ key, ownerId }) => owners.get(Redacted.value(key)) !== ownerId)
 }
 
 const isOnPath = (program: string, path: string): boolean =>

@@ -57,6 +57,14 @@ export const storeRefused = (settings: Settings, error: unknown): unknown => {
     const message = `The folder ${settings.dataDir} is in use by another process. Stop that one, or set COLLOQUY_DATA_DIR to another folder, or DATABASE_URL to a Postgres server.`
     return new StartRefused({ message })
   }
+  if (
+    error instanceof StoreUnavailable &&
+    settings.blobs?._tag === "Folder" &&
+    error.operation.startsWith("BlobStore.")
+  ) {
+    const message = `The folder ${settings.blobs.folder} cannot be used (${errorCode(error) ?? "unknown error"}). Set COLLOQUY_BLOBS to a folder that may be written, or to database.`
+    return new StartRefused({ message })
+  }
   if (error instanceof StoreUnavailable && settings.databaseUrl !== null) {
     return new StartRefused({ message: `The database of DATABASE_URL cannot be used: ${errorMeaning(error)}` })
   }

@@ -9,6 +9,7 @@ import { onlineForm, readOnlineScoring } from "./OnlineScoring.ts"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type NamedVoices, readVoiceParts, voicePartsForm } from "./VoiceParts.ts"
+import { isAddress } from "./Addresses.ts"
 import { VoicePriceLists } from "./VoicePriceSettings.ts"
 
 export interface Variable<A> {
@@ -45,6 +46,10 @@ const text = <F extends string | null>(name: string, form: RegExp, wants: string
     fallback,
     words
   )
+
+/** A form that only looks like an address is refused too: `http://host:99999`. */
+const address = <F extends string | null>(name: string, form: RegExp, wants: string, fallback: F, words: Words) =>
+  variable(name, Option.liftPredicate(isAddress(form)), wants, fallback, words)
 
 interface Range<F> {
   readonly least: number
@@ -88,7 +93,7 @@ const oneAmong = <const Names extends ReadonlyArray<string>>(name: string, names
 
 const word = /^\S+$/u
 const httpUrl = /^https?:\/\/[^\s/]\S*$/u
-const httpForm = "an address that begins with http:// or https://"
+const httpForm = "a valid address that begins with http:// or https://"
 
 const mcpServers: Variable<ReadonlyArray<NamedServer>> = variable("MCP_SERVERS", readMcpServers, mcpForm, [], {
   usual: "none",
@@ -204,7 +209,7 @@ export const variables = {
     about: "for `s3://`: the token of a session"
   }),
   s3Region: text("AWS_REGION", word, "the name of a region", null, { about: "for `s3://`: the region" }),
-  s3Endpoint: text("S3_ENDPOINT", httpUrl, httpForm, null, {
+  s3Endpoint: address("S3_ENDPOINT", httpUrl, httpForm, null, {
     usual: "Amazon's",
     about: "for `s3://`: the address of another service"
   }),
@@ -242,7 +247,7 @@ export const variables = {
     "WEBHOOK_PRIVATE_ADDRESSES",
     "`true`: [webhooks](background.md#webhooks) may be sent to addresses of private networks and of this machine"
   ),
-  publicUrl: text(
+  publicUrl: address(
     "PUBLIC_URL",
     /^https?:\/\/[^\s/?#]+\/?$/u,
     "an origin such as https://ai.example, without a path",
@@ -339,7 +344,7 @@ export const variables = {
 /** The two variables that each vendor has, by the prefix of their names. */
 export const vendorVariables = (prefix: string, about: string) => ({
   apiKey: text(`${prefix}_API_KEY`, word, "a key, without spaces", null, { about }),
-  baseUrl: text(`${prefix}_BASE_URL`, httpUrl, httpForm, null, {
+  baseUrl: address(`${prefix}_BASE_URL`, httpUrl, httpForm, null, {
     usual: "the vendor's own",
     about: "another address of it"
   })
@@ -369,10 +374,16 @@ export const priceVariables = {
 
 /** Where a vendor's voice sessions are, and with which models. */
 export const realtimeVariables = (vendor: RealtimeVendor) => ({
-  url: text(`${vendor}_REALTIME_URL`, /^wss?:\/\/[^\s/]\S*$/u, "an address that begins with ws:// or wss://", null, {
-    usual: "the vendor's own",
-    about: "the address of its [voice sessions](realtime.md) (`ws://` or `wss://`)"
-  }),
+  url: address(
+    `${vendor}_REALTIME_URL`,
+    /^wss?:\/\/[^\s/]\S*$/u,
+    "a valid address that begins with ws:// or wss://",
+    null,
+    {
+      usual: "the vendor's own",
+      about: "the address of its [voice sessions](realtime.md) (`ws://` or `wss://`)"
+    }
+  ),
   models: text(
     `${vendor}_REALTIME_MODELS`,
     /^\s*[^,\s]+(\s*,\s*[^,\s]+)*\s*$/u,

@@ -10,12 +10,13 @@ import type { RealtimeModel } from "@colloquy/core/realtime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { isAddress } from "./Addresses.ts"
 import { readJsonOrFile } from "./JsonOrFile.ts"
 
 const Price = Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 const Name = Schema.optionalKey(Schema.NonEmptyString)
 const Key = Schema.optionalKey(Schema.RedactedFromValue(Schema.NonEmptyString))
-const address = (form: RegExp) => Schema.String.check(Schema.isPattern(form))
+const address = (form: RegExp) => Schema.String.check(Schema.makeFilter(isAddress(form)))
 
 const endpoint = {
   model: Name,

@@ -86,6 +86,28 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("is refused with addresses that only look like one, and with a key of two users", () =>
+    Effect.gen(function* () {
+      const bucket = { COLLOQUY_BLOBS: "s3://files", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "key" }
+      for (const [name, value] of Object.entries({
+        OPENAI_BASE_URL: "http://localhost:99999",
+        COHERE_BASE_URL: "https://[::1",
+        XAI_REALTIME_URL: "ws://localhost:99999",
+        S3_ENDPOINT: "http://localhost:99999",
+        PUBLIC_URL: "https://ai.example:99999",
+        MCP_SERVERS: '{"files": {"url": "http://localhost:99999"}}',
+        VOICE_PARTS: '{"a": {"hear": {}, "think": {}, "speak": {"url": "http://localhost:99999", "model": "m"}}}',
+        COLLOQUY_API_KEYS: "k1-0123456789abc=ada, k2-0123456789abc=ada, k1-0123456789abc=bob"
+      })) {
+        const refused = yield* Effect.flip(readSettings({ ...bucket, [name]: value }))
+        assert.strictEqual(refused.problems.length, 1, name)
+        assert.match(refused.problems[0] ?? "", new RegExp(`^${name} must `, "u"))
+      }
+      const keys = "k1-0123456789abc=ada, k1-0123456789abc=ada"
+      assert.lengthOf((yield* readSettings({ COLLOQUY_API_KEYS: keys })).apiKeys, 2)
+    })
+  )
+
   it.effect("takes limits over the defaults, and refuses what is no limit with a sentence", () =>
     Effect.gen(function* () {
       const { limits } = yield* readSettings({ LIMITS: '{"turns_at_once": 2, "documents": null, "usd_per_day": 0.5}' })

@@ -155,4 +155,20 @@ describe("the command eval", () => {
       assert.strictEqual(status, 2)
       for (const place of ["Line 1, expectation", "Line 2, expectations.0.nott"]) assert.include(text, place)
     }))
+
+  it("leaves the report of before as it is when it cannot begin", () =>
+    inFolder(async (folder) => {
+      const report = join(folder, "gate.json")
+      await writeFile(report, "the one of before")
+      const told: Array<string> = []
+      const context = {
+        env: { PORT: "none" },
+        print: () => {},
+        note: (text: string) => void told.push(text),
+        providers
+      }
+      assert.strictEqual(await evaluateCommand([join(folder, "cases.jsonl"), "--json", report], context), 2)
+      assert.match(told.join(), /PORT/u)
+      assert.strictEqual(await readFile(report, "utf8"), "the one of before")
+    }))
 })

@@ -83,6 +83,18 @@ describe("a start that cannot work is refused with exit code 1", () => {
     assert.include(text, "Set COLLOQUY_DATA_DIR to a folder that may be written")
   })
 
+  it("a folder of files that cannot be one", async () => {
+    await using folder = await scratchFolder()
+    const file = join(folder.path, "file")
+    await writeFile(file, "")
+    const blobs = join(file, "below")
+    const { code, text } = await refusal({ COLLOQUY_DATA_DIR: "memory://", COLLOQUY_BLOBS: blobs })
+    assert.strictEqual(code, 1)
+    assert.deepStrictEqual(sentences(text), [
+      `The folder ${blobs} cannot be used (ENOTDIR). Set COLLOQUY_BLOBS to a folder that may be written, or to database.`
+    ])
+  })
+
   it("a port that is taken", async () => {
     await using taken = createServer()
     await new Promise<void>((resolve) => void taken.listen(0, "127.0.0.1", resolve))

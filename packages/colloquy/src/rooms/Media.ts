@@ -129,9 +129,11 @@ const withWish = <Request extends Parameters<typeof withOptions>[0]>(
   usual: Usual
 ) => {
   if (wish === undefined || wish === "off") return request
-  const all = Object.entries({ ...usual, ...(wish === "auto" ? {} : wish) })
-  return withOptions(request, part, Object.fromEntries(all.filter(([, value]) => value !== undefined)))
+  return withOptions(request, part, { ...givenFields(usual), ...(wish === "auto" ? {} : givenFields(wish)) })
 }
+
+const givenFields = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 /** Both rooms show the media of both, so that a reply of a kernel with both has all of them. */
 const shown: Pick<RoomFunctions<MediaTypes<never>>, "event" | "reply"> = {

@@ -56,12 +56,12 @@ export interface PlainReranker {
 }
 
 /** A reranker as plain async code, for `memory({ reranker })`. If it fails or is late, the order of the search is kept. */
-export const reranker = ({ rerank }: PlainReranker): RerankerPort => ({
+export const reranker = (plain: PlainReranker): RerankerPort => ({
   model: null,
   rerank: (request) =>
     Effect.map(
       Effect.tryPromise({
-        try: async (signal) => rerank(request, { signal }),
+        try: async (signal) => plain.rerank(request, { signal }),
         catch: (error) => modelErrorFrom(error, { provider: "reranker", model: "reranker" })
       }),
       (order) => ({

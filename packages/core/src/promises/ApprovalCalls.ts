@@ -131,7 +131,7 @@ export const approvalCalls = <Services>(
     approve: approve as ApprovalCalls["approve"],
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
     reject: reject as ApprovalCalls["reject"],
-    decide: ({ runId, threadId, ...request }, options) =>
+    decide: async ({ runId, threadId, ...request }, options) =>
       begin({ ...request, threadId: readId(ThreadId, threadId), runId: readId(RunId, runId) }, { ...bound, ...options })
   }
 }

@@ -105,6 +105,8 @@ class Reader<Services, Event, Shown> implements AsyncIterator<Shown> {
     // What could not be begun has nothing to close.
     const reading = await this.reading?.catch(() => null)
     if (reading == null) return
+    // It may have begun to watch since.
+    this.unwatch()
     await reading.events.return?.()
     if (!wasOver) await reading.leave()
   }

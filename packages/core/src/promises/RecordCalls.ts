@@ -247,14 +247,14 @@ export const recordCalls = <Services>(
           asked(options)
         )
     },
-    fork: ({ messageId, threadId, ...request }, options) => {
+    fork: async ({ messageId, threadId, ...request }, options) => {
       const at = messageId === undefined ? {} : { messageId: readId(MessageId, messageId) }
       return calls.run(
         () => conversations.fork({ ...request, ...at, threadId: readId(ThreadId, threadId) }),
         asked(options)
       )
     },
-    rewind: ({ messageId, threadId, ...request }, options) => {
+    rewind: async ({ messageId, threadId, ...request }, options) => {
       const to = { threadId: readId(ThreadId, threadId), messageId: readId(MessageId, messageId) }
       return calls.run(() => conversations.rewind({ ...request, ...to }), asked(options))
     },

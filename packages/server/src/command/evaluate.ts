@@ -47,7 +47,7 @@ export const evaluateCommand = async (
   try {
     const asked = await readArguments(argv)
     // A report that cannot be written is told before anything is paid for.
-    await writeAll(asked.reports, () => "")
+    await writeAll(asked.reports, () => "", "a")
     const settings = await Effect.runPromise(readSettings(env))
     const gate = await run(asked, settings.mcpServers, providers ?? makeProviders(settings))
     const printed = kinds.filter((kind) => asked.reports[kind] === terminal)
@@ -224,11 +224,16 @@ const terminal = "-"
 const kinds = ["junit", "json", "markdown"] as const
 type Kind = (typeof kinds)[number]
 
-const writeAll = async (files: { readonly [kind in Kind]: string | undefined }, report: (kind: Kind) => string) => {
+/** With the flag `a` nothing of a file is lost that is there already. */
+const writeAll = async (
+  files: { readonly [kind in Kind]: string | undefined },
+  report: (kind: Kind) => string,
+  flag: "w" | "a" = "w"
+) => {
   for (const kind of kinds) {
     const file = files[kind]
     if (file === undefined || file === terminal) continue
-    await writeFile(file, report(kind)).catch(() => {
+    await writeFile(file, report(kind), { flag }).catch(() => {
       throw new StartRefused({ message: `${file} cannot be written. Name a file in a folder that exists.` })
     })
   }
