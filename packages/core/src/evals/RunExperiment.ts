@@ -147,6 +147,11 @@ export const registerAttempts = Effect.gen(function* () {
     return reply
   })
 
+  const tryAgain = Effect.fnUntraced(function* (experiment: Experiment, costUsd: number | null, message: string) {
+    if (costUsd !== null && costUsd > 0) yield* store.addCost(experiment.id, costUsd)
+    return yield* new FollowUpFailed({ message, isRetryable: true })
+  })
+
   const score = Effect.fnUntraced(function* (
     experiment: Experiment,
     evalCase: EvalCase,
@@ -157,7 +162,7 @@ export const registerAttempts = Effect.gen(function* () {
     const expectations = [...evalCase.expectations, ...experiment.expectations]
     const { costUsd: judgesCostUsd, error, retryable, scores } = yield* scorePaid(expectations, turn, answered)
     if (error !== null && retryable && mayRetry)
-      return yield* new FollowUpFailed({ message: "The answer could not be scored.", isRetryable: true })
+      return yield* tryAgain(experiment, judgesCostUsd, "The answer could not be scored.")
     return { ...scoredResult(attempt, turn, scores, error), judgesCostUsd, toolCalls: turn.toolCalls }
   })
 
@@ -195,9 +200,9 @@ export const registerAttempts = Effect.gen(function* () {
       .pipe(Effect.catch((error) => (isPassing(error) ? later(error) : Effect.succeed(failed(error.message)))))
     if ("passed" in begun) return begun
     const reply = yield* unlessEnded(experiment.id, lastReply(begun, evalCase))
-    if (reply?.fault?.retryable === true && mayRetry)
-      return yield* new FollowUpFailed({ message: "The turn failed for a reason that passes.", isRetryable: true })
     const turn = reply === null ? null : ((yield* readTurn(begun.runId))?.turn ?? null)
+    if (reply?.fault?.retryable === true && mayRetry)
+      return yield* tryAgain(experiment, turn?.costUsd ?? null, "The turn failed for a reason that passes.")
     if (reply === null || reply.status === "REQUIRES_ACTION")
       yield* Effect.catchTag(turns.cancel(threadId, begun.runId), "RunNotFound", () => Effect.void)
     if (reply === null) return null
