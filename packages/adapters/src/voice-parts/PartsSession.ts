@@ -14,7 +14,7 @@ import {
   joinBytes,
   makeResampler,
   makeWholeSamples,
-  type ModelError,
+  ModelError,
   noUsage,
   readWavHead,
   traced
@@ -43,7 +43,7 @@ import { makePlayClock } from "../realtime/PlayClock.ts"
 import { PartsHearing, type UnderstoodTurn } from "./PartsHearing.ts"
 import { makeSpokenTurns } from "./SpokenTurns.ts"
 import type { DetectorSettings, TurnDetector } from "./TurnDetector.ts"
-import { type ReadyParts, sound } from "./Parts.ts"
+import { inTime, type ReadyParts, sound } from "./Parts.ts"
 
 export interface PartsSurroundings {
   readonly listener: VendorListener
@@ -382,7 +382,8 @@ export class PartsSession {
           speed: null,
           apiKey: this.around.setup.apiKey
         }
-        return driver.speak({ ...asked, text: each })
+        const late = () => new ModelError({ reason: "timeout", provider: id, model })
+        return inTime(driver.speak({ ...asked, text: each }), late)
       })
     )
     const spoken = Stream.runForEach(pieces, (piece) =>
