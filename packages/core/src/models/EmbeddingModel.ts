@@ -73,15 +73,23 @@ export class EmbeddingModel extends Context.Service<
           const apiKey = yield* keys.find(target.provider)
           // A turn waits for the vector of a question. The vectors of documents are many, and owners take turns.
           const turn: Turn = purpose === "query" ? (call) => call : inTurn
-          const answers = yield* Effect.forEach(
+          let usage = noUsage
+          const vectors = yield* Effect.forEach(
             toBatches(texts, driver),
-            (batch) => embedOnce(driver, { ...target, texts: batch, purpose, apiKey }, turn),
+            (batch) =>
+              Effect.map(embedOnce(driver, { ...target, texts: batch, purpose, apiKey }, turn), (answer) => {
+                usage = addUsage(usage, answer.usage)
+                return answer.vectors
+              }),
             { concurrency: 4 }
+          ).pipe(
+            Effect.mapError((error) =>
+              error._tag === "ModelError" && usage !== noUsage
+                ? new ModelError(Object.assign({}, error, { usage: addUsage(error.usage ?? noUsage, usage) }))
+                : error
+            )
           )
-          return {
-            vectors: answers.flatMap((answer) => answer.vectors),
-            usage: answers.map((answer) => answer.usage).reduce(addUsage, noUsage)
-          }
+          return { vectors: vectors.flat(), usage }
         })
       })
     })
