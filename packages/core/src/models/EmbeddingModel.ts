@@ -15,7 +15,7 @@ import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { type BeginCharge, paid } from "../metering/PaidCall.ts"
 import type { EmbeddingReply, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
-import { ModelError } from "./ModelError.ts"
+import { ModelError, withSpent } from "./ModelError.ts"
 import { metricAttributes, measured, type ModelOperation, recordTokens } from "./ModelMetrics.ts"
 import { Providers } from "./Provider.ts"
 import { pauseBeforeRetry } from "./RetryPause.ts"
@@ -82,13 +82,7 @@ export class EmbeddingModel extends Context.Service<
                 return answer.vectors
               }),
             { concurrency: 4 }
-          ).pipe(
-            Effect.mapError((error) =>
-              error._tag === "ModelError" && usage !== noUsage
-                ? new ModelError(Object.assign({}, error, { usage: addUsage(error.usage ?? noUsage, usage) }))
-                : error
-            )
-          )
+          ).pipe(Effect.mapError((error) => (error._tag === "ModelError" ? withSpent(error, usage) : error)))
           return { vectors: vectors.flat(), usage }
         })
       })
