@@ -98,6 +98,11 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
         if (next !== null) storeFollowUps(state, ownerId, now, [next])
         return true
       }),
+    addCost: (id, costUsd) =>
+      ownedStep((ownerId) => {
+        const row = findExperiment(ownerId, id)
+        if (row !== undefined) row.state = { ...row.state, costUsd: row.state.costUsd + costUsd }
+      }),
     listResults: ({ after = -1, experimentId, limit }) =>
       ownedStep((ownerId) =>
         [...(findExperiment(ownerId, experimentId)?.results.values() ?? [])]

@@ -220,13 +220,16 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
           })
         )
 
-    const tools = (plan: Plan): ReadonlyArray<HostedTool> =>
-      plan.servers.flatMap(({ isGranted, name, tools: offered }) => {
+    /** A server may have several tools that models know by one name. The first one is offered. */
+    const tools = (plan: Plan): ReadonlyArray<HostedTool> => {
+      const all = plan.servers.flatMap(({ isGranted, name, tools: offered }) => {
         const server = held.find((each) => each.server.name === name)?.server
         if (server === undefined) return []
         if (!isGranted) return [accessTool(server)]
         return offered.map((tool) => hostedTool({ ...server, among: held.length }, tool, tool.upTo, call(name, tool)))
       })
+      return [...new Map(all.toReversed().map((tool) => [tool.definition.name, tool])).values()].toReversed()
+    }
 
     yield* parts.register<Plan>({
       name: toolAccessPartName,

@@ -204,6 +204,14 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
         )
       ),
 
+    addCost: (id, costUsd) =>
+      Effect.asVoid(
+        own.rows("addCost", `update ${experiments} set cost_usd = cost_usd + $3 where owner = $1 and id = $2`, [
+          knownId(id),
+          costUsd
+        ])
+      ),
+
     listResults: ({ after = -1, experimentId, limit }) =>
       Effect.flatMap(
         own.rows<Body>(

@@ -107,6 +107,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   let response: ResponseState | null = null
   /** Whether a response has been requested and not created yet. */
   let isRequested = false
+  /** The id of the event that has requested it. */
+  let requestId = "ask"
   /** Whether another response must be requested when the current one has ended. */
   let isWanted = false
   const texts: Array<string> = []
@@ -135,7 +137,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     }
     isWanted = false
     isRequested = true
-    send({ type: "response.create", event_id: "ask" })
+    requestId = "ask"
+    send({ type: "response.create", event_id: requestId })
   }
 
   const requestIfWanted = (): void => {
@@ -406,7 +409,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     },
     error: (message) => {
       const error = isRecord(message["error"]) ? message["error"] : message
-      if (error["event_id"] === "ask") isRequested = false
+      if (error["event_id"] === requestId) isRequested = false
       if (string(error["code"]) === "conversation_already_has_active_response") isWanted = true
       sink.event({ _tag: "Failed", reason: errorReason(error) })
     }
@@ -436,9 +439,13 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
         : (responseProblem(type, event["response"]) ?? itemProblem(event["item"]))
     if (problem !== null) return { code: "invalid_frame", reason: problem }
     if (type === "session.update") noteUpdate(event["session"])
-    if (type === "response.create") isRequested = true
     if (type === "conversation.item.truncate") noteTruncation(event)
-    send(event)
+    if (type !== "response.create") send(event)
+    else {
+      isRequested = true
+      requestId = string(event["event_id"]) ?? "ask"
+      send({ ...event, event_id: requestId })
+    }
     return null
   }
 

@@ -110,7 +110,7 @@ export const makePlayClock = (format: AudioFormat): PlayClock => {
       if (item === undefined) return null
       const before = item.cutMillis ?? Math.floor(item.generatedMillis)
       if (item.cutMillis !== null && millis >= before) return null
-      item.cutMillis = Math.min(millis, before)
+      item.cutMillis = Math.floor(Math.min(Math.max(0, millis), before))
       return { itemId, heardMillis: item.cutMillis, generatedMillis: before }
     },
     has: (itemId) => items.has(itemId),

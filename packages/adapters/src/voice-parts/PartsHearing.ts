@@ -24,7 +24,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import { type ReadyParts, sound } from "./Parts.ts"
+import { inTime, type ReadyParts, sound } from "./Parts.ts"
 import { pieceBytes } from "./TurnDetector.ts"
 
 const bytesPerSecond = 2 * sound.sampleRate
@@ -227,7 +227,8 @@ export class PartsHearing {
     const hearWords = (text: string) => {
       if (!hasCaptions) tell({ _tag: "TranscriptDelta", role: "user", itemId, text })
     }
-    return this.transcript(driver.stream?.(request) ?? whole, hearWords).pipe(
+    const events = inTime(driver.stream?.(request) ?? whole, () => this.error("timeout"))
+    return this.transcript(events, hearWords).pipe(
       Effect.map((transcript) => this.charged(transcript, audio, false)),
       traced(`transcribe ${model}`, { kind: "client" })
     )

@@ -14,7 +14,7 @@ import {
   joinBytes,
   makeResampler,
   makeWholeSamples,
-  type ModelError,
+  ModelError,
   noUsage,
   readWavHead,
   traced
@@ -43,7 +43,7 @@ import { makePlayClock } from "../realtime/PlayClock.ts"
 import { PartsHearing, type UnderstoodTurn } from "./PartsHearing.ts"
 import { makeSpokenTurns } from "./SpokenTurns.ts"
 import type { DetectorSettings, TurnDetector } from "./TurnDetector.ts"
-import { type ReadyParts, sound } from "./Parts.ts"
+import { inTime, type ReadyParts, sound } from "./Parts.ts"
 
 export interface PartsSurroundings {
   readonly listener: VendorListener
@@ -381,8 +381,10 @@ export class PartsSession {
           speed: null,
           apiKey: this.around.setup.apiKey
         }
+        const late = () => new ModelError({ reason: "timeout", provider: id, model })
+        const part = inTime(driver.speak({ ...asked, text: each }), late)
         // Each answer of the vendor is a file of its own.
-        return Stream.map(driver.speak({ ...asked, text: each }), makeSoundReader(format, driver.sampleRate))
+        return Stream.map(part, makeSoundReader(format, driver.sampleRate))
       })
     )
     const spoken = Stream.runForEach(pieces, (samples) =>

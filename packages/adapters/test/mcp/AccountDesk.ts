@@ -29,6 +29,8 @@ export const openAccountDesk = async () => {
     const server = new McpServer({ name: "accounts", version: "1.0.0" })
     server.registerTool("whoami", {}, () => ({ content: [{ type: "text", text: `You are ${account}.` }] }))
     server.registerTool(`notes_of_${account}`, {}, () => ({ content: [{ type: "text", text: "A note." }] }))
+    // Models know both by one name.
+    server.registerTool(`notes.of_${account}`, {}, () => ({ content: [{ type: "text", text: "Another note." }] }))
     return server
   })
 

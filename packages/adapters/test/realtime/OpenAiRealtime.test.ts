@@ -517,6 +517,20 @@ describe("what was heard of an answer", () => {
     ])
   })
 
+  it("the vendor is told whole milliseconds of what a client has heard", () => {
+    const recorded = ready()
+    recorded.hearAt(0, ...answer("r1", "one two three four", 2000), done("r1"))
+    recorded.clear()
+    recorded.tell({ _tag: "Heard", itemId: "i_r1", millis: 500.7 }, 2500)
+    assert.deepStrictEqual(
+      recorded.sent.map(({ audio_end_ms }) => audio_end_ms),
+      [500]
+    )
+    assert.deepStrictEqual(recorded.neutral(), [
+      { _tag: "CutShort", cut: { itemId: "i_r1", heardMillis: 500, generatedMillis: 2000 } }
+    ])
+  })
+
   it("a client that truncates by itself after the interruption takes back more, never less", () => {
     const recorded = ready()
     recorded.hearAt(0, ...answer("r1", "one two three four", 2000))
@@ -568,6 +582,18 @@ describe("what the client sends to provider_a", () => {
     recorded.hear(done("r1"))
     assert.deepStrictEqual(recorded.types(), ["conversation.item.create", "response.create"])
     assert.strictEqual(recorded.tags().at(-1), "Typed")
+  })
+
+  it.each([undefined, "mine"])("asks again after the vendor has refused an answer of the client (%s)", (event_id) => {
+    const recorded = ready()
+    const create = { type: "response.create", response: { output_modalities: ["smell"] } }
+    recorded.tell({ _tag: "Native", event: event_id === undefined ? create : { ...create, event_id } })
+    const sent = recorded.sent.at(-1)?.["event_id"]
+    recorded.hear({ type: "error", error: { code: "invalid_value", message: "No.", event_id: sent } })
+    recorded.clear()
+    recorded.tell({ _tag: "Text", text: "Hi" })
+    assert.strictEqual(sent, event_id ?? "ask")
+    assert.deepStrictEqual(recorded.types(), ["conversation.item.create", "response.create"])
   })
 
   it("commits, and asks for an answer only after the vendor has committed", () => {

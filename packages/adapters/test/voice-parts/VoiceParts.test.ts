@@ -357,6 +357,51 @@ describe("a voice from parts", () => {
     })
   )
 
+  /** Its parts answer nothing at all when they are asked for the first time. */
+  const hanging = Effect.sync(() => {
+    const asked = new Set<string>()
+    const isFirst = (part: string) => asked.size < asked.add(part).size
+    const parts = voiceParts({ hears: () => "Hello?", thinks: () => writes("Hi.") })
+    const { provider } = parts.hear
+    const { speechToText, textToSpeech } = provider
+    if (speechToText === undefined || textToSpeech === undefined) throw new Error("The test has parts that speak.")
+    const slow = {
+      ...provider,
+      speechToText: {
+        ...speechToText,
+        transcribe: (...given: Parameters<typeof speechToText.transcribe>) =>
+          isFirst("ears") ? Effect.never : speechToText.transcribe(...given)
+      },
+      textToSpeech: {
+        ...textToSpeech,
+        speak: (...given: Parameters<typeof textToSpeech.speak>) =>
+          isFirst("mouth") ? Stream.never : textToSpeech.speak(...given)
+      }
+    }
+    const house = { hear: { provider: slow }, think: { provider: slow }, speak: { provider: slow } }
+    return [VoiceParts.model({ models: { house }, policy: { retries: 0 } })]
+  })
+
+  voiceStory(
+    "a part that never answers does not keep the session from going on",
+    hanging,
+    Effect.gen(function* () {
+      const client = yield* connect()
+      yield* client.next("SessionBegin")
+      client.speak(loud(500))
+      client.speak(silence(600))
+      yield* client.next("TranscriptStarted")
+      yield* TestClock.adjust("31 seconds")
+      client.speak(loud(500))
+      client.speak(silence(600))
+      assert.strictEqual((yield* client.next("TranscriptFinal")).text, "Hello?")
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual((yield* client.next("TranscriptFinal")).text, "Hi.")
+      yield* client.next("ResponseDone")
+      assert.isNull(client.closed())
+    })
+  )
+
   voiceStory(
     "a conversation model that refuses the key ends the session",
     model({ thinks: () => Stream.fail(failure("auth")) }),

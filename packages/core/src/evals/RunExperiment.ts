@@ -56,9 +56,15 @@ export const attemptWork = Effect.fnUntraced(function* (experiment: Experiment, 
   return yield* newFollowUp({ kind: attemptKind, key, payload })
 })
 
-/** What an attempt came to besides the result of its case. */
-type Came = Pick<ExperimentResult, "judgesCostUsd" | "toolCalls">
-const nothing: Came = { judgesCostUsd: 0, toolCalls: [] }
+/** What an attempt came to. */
+type Came = Omit<ExperimentResult, "number" | "endedAt">
+
+/** An attempt that could not be made. */
+const failedAttempt = (attempt: Attempt, error: string): Came => ({
+  ...failedResult(attempt, error),
+  judgesCostUsd: 0,
+  toolCalls: []
+})
 
 export const registerAttempts = Effect.gen(function* () {
   const store = yield* EvalStore
@@ -84,10 +90,7 @@ export const registerAttempts = Effect.gen(function* () {
       Array.from({ length: attempts }, (_, index) => index + 1),
       (attempt) =>
         Effect.flatMap(scratchId(payload, attempt), (id) =>
-          Effect.catchTags(threads.remove(id), {
-            ThreadNotFound: () => Effect.void,
-            ThreadInSession: () => Effect.void
-          })
+          Effect.catchTag(threads.remove(id), ["ThreadNotFound", "ThreadInSession"], () => Effect.void)
         ),
       { discard: true }
     )
@@ -95,10 +98,11 @@ export const registerAttempts = Effect.gen(function* () {
   /** Stores the result with the work of the next attempt of this chain. */
   const record = Effect.fnUntraced(function* (
     experiment: Experiment,
-    result: ExperimentResult,
-    { mark }: Pick<typeof Payload.Type, "mark">
+    came: Came,
+    { mark, number }: typeof Payload.Type
   ) {
-    const next = yield* attemptWork(experiment, result.number + experiment.concurrency, mark)
+    const next = yield* attemptWork(experiment, number + experiment.concurrency, mark)
+    const result = { ...came, number, endedAt: yield* now }
     if (yield* store.recordResult(experiment.id, result, next)) followUps.wake()
   })
 
@@ -147,6 +151,9 @@ export const registerAttempts = Effect.gen(function* () {
     return reply
   })
 
+  const tryAgain = ({ id }: Experiment, costUsd: number | null | undefined, message: string) =>
+    Effect.andThen(store.addCost(id, costUsd ?? 0), Effect.fail(new FollowUpFailed({ message, isRetryable: true })))
+
   const score = Effect.fnUntraced(function* (
     experiment: Experiment,
     evalCase: EvalCase,
@@ -156,8 +163,7 @@ export const registerAttempts = Effect.gen(function* () {
     const { answered, attempt, mayRetry } = work
     const expectations = [...evalCase.expectations, ...experiment.expectations]
     const { costUsd: judgesCostUsd, error, retryable, scores } = yield* scorePaid(expectations, turn, answered)
-    if (error !== null && retryable && mayRetry)
-      return yield* new FollowUpFailed({ message: "The answer could not be scored.", isRetryable: true })
+    if (error !== null && retryable && mayRetry) return yield* tryAgain(experiment, judgesCostUsd, error)
     return { ...scoredResult(attempt, turn, scores, error), judgesCostUsd, toolCalls: turn.toolCalls }
   })
 
@@ -168,7 +174,7 @@ export const registerAttempts = Effect.gen(function* () {
     work: { readonly attempt: Attempt; readonly threadId: ThreadId; readonly mayRetry: boolean }
   ) {
     const { attempt, mayRetry, threadId } = work
-    const failed = (error: string) => ({ ...failedResult(attempt, error), ...nothing })
+    const failed = (error: string) => failedAttempt(attempt, error)
     const assistantId = variant.assistantId ?? evalCase.assistantId
     if (assistantId === null) return failed("Neither the variant nor the case names an assistant.")
     if (!(yield* openScratch(threadId, assistantId, evalCase))) return failed("The assistant was deleted.")
@@ -195,9 +201,9 @@ export const registerAttempts = Effect.gen(function* () {
       .pipe(Effect.catch((error) => (isPassing(error) ? later(error) : Effect.succeed(failed(error.message)))))
     if ("passed" in begun) return begun
     const reply = yield* unlessEnded(experiment.id, lastReply(begun, evalCase))
-    if (reply?.fault?.retryable === true && mayRetry)
-      return yield* new FollowUpFailed({ message: "The turn failed for a reason that passes.", isRetryable: true })
     const turn = reply === null ? null : ((yield* readTurn(begun.runId))?.turn ?? null)
+    if (reply?.fault?.retryable === true && mayRetry)
+      return yield* tryAgain(experiment, turn?.costUsd, reply.fault.message)
     if (reply === null || reply.status === "REQUIRES_ACTION")
       yield* Effect.catchTag(turns.cancel(threadId, begun.runId), "RunNotFound", () => Effect.void)
     if (reply === null) return null
@@ -221,13 +227,16 @@ export const registerAttempts = Effect.gen(function* () {
     return null
   })
 
-  const planAttempt = (experiment: Experiment, number: number, evalCase: EvalCase | undefined) => {
+  /** Null: the experiment has no such attempt. */
+  const findAttempt = Effect.fnUntraced(function* (experiment: Experiment, number: number) {
     const at = attemptAt(experiment, number)
     if (at === null) return null
     const { caseId, repeat, variant } = at
+    const evalCase = Option.getOrUndefined(yield* store.getCase(caseId))
     const caseName = evalCase === undefined ? caseId : (evalCase.name ?? shorten(evalCase.question))
-    return { variant, caseId, attempt: { caseId, caseName, tags: evalCase?.tags ?? [], variant: variant.name, repeat } }
-  }
+    const attempt = { caseId, caseName, tags: evalCase?.tags ?? [], variant: variant.name, repeat }
+    return { variant, evalCase, attempt }
+  })
 
   const run = Effect.fnUntraced(function* (payload: typeof Payload.Type, followUp: FollowUp) {
     const { experimentId, number } = payload
@@ -239,35 +248,19 @@ export const registerAttempts = Effect.gen(function* () {
       yield* store.endExperiment({ id: experimentId, status: "stopped", reason, at: yield* now })
       return
     }
-    const caseId = attemptAt(experiment, number)?.caseId
-    const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
-    const found = planAttempt(experiment, number, evalCase)
+    const found = yield* findAttempt(experiment, number)
     if (found === null) return
-    const { attempt, variant } = found
+    const { attempt, evalCase, variant } = found
     const threadId = yield* scratchId(payload, followUp.attempts)
     const mayRetry = followUp.attempts < settings.tries
     const earlier = yield* answeredEarlier(payload, followUp)
     const came =
       evalCase === undefined
-        ? { ...failedResult(attempt, "The case was deleted."), ...nothing }
+        ? failedAttempt(attempt, "The case was deleted.")
         : earlier === null
           ? yield* answer(experiment, variant, evalCase, { attempt, threadId, mayRetry })
           : yield* score(experiment, evalCase, { attempt, answered: earlier.answered, mayRetry }, earlier.turn)
-    if (came !== null) yield* record(experiment, { ...came, number, endedAt: yield* now }, payload)
-  })
-
-  const recordFailure = Effect.fnUntraced(function* (
-    experiment: Experiment,
-    payload: typeof Payload.Type,
-    error: string
-  ) {
-    const { number } = payload
-    const caseId = attemptAt(experiment, number)?.caseId
-    const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
-    const found = planAttempt(experiment, number, evalCase)
-    if (found === null) return
-    const result = { ...failedResult(found.attempt, error), ...nothing }
-    yield* record(experiment, { ...result, number, endedAt: yield* now }, payload)
+    if (came !== null) yield* record(experiment, came, payload)
   })
 
   yield* followUps.register(
@@ -280,7 +273,9 @@ export const registerAttempts = Effect.gen(function* () {
         const payload = Option.getOrUndefined(readPayload(followUp.payload))
         if (payload === undefined) return
         const state = Option.getOrUndefined(yield* store.getExperiment(payload.experimentId))
-        if (state?.status === "running") yield* recordFailure(state.experiment, payload, error)
+        const found = state?.status === "running" ? yield* findAttempt(state.experiment, payload.number) : null
+        if (state !== undefined && found !== null)
+          yield* record(state.experiment, failedAttempt(found.attempt, error), payload)
         yield* removeScratch(payload, followUp)
       })
     })

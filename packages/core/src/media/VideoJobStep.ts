@@ -51,7 +51,8 @@ export const nextStep = (observation: Observation, age: number, limits: WaitLimi
  */
 const wait = (age: number, { firstPause, limit, longestPause }: WaitLimits, asked: number | null): Step => {
   const left = limit - age
-  const pause = asked === null ? Math.min(longestPause, firstPause + age / 4) : Math.max(asked, shortestPause)
+  const pause =
+    asked === null ? Math.min(longestPause, firstPause + Math.max(0, age) / 4) : Math.max(asked, shortestPause)
   if (left <= 0 || (asked !== null && pause > left)) return { _tag: "End", end: "timed_out" }
   return { _tag: "Wait", millis: Math.min(pause, left) }
 }

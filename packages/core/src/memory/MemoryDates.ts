@@ -8,7 +8,8 @@ export const readDate = (text: string | null | undefined): Date | null => {
   if (text === null || text === undefined || !/^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/u.test(text))
     return null
   const date = new Date(text)
-  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) return null
+  const year = date.getUTCFullYear()
+  if (!(year >= 1 && year <= 9999)) return null
   // The 31st of a short month would be read as the 1st of the next month.
   return text.length === 10 && !date.toISOString().startsWith(text) ? null : date
 }

@@ -13,6 +13,7 @@ import type { FollowUpOrder } from "../runs/FollowUp.ts"
 import type { SessionExchange, SessionShare } from "../turns/TurnPart.ts"
 import { findMemories, newestMemories } from "./MemoryIndexing.ts"
 import { readKept } from "./KeptMemories.ts"
+import type { MemoryRecord } from "./MemoryRecord.ts"
 import type { MemorySettingsPort } from "./MemorySettings.ts"
 import { chooseHits, promptOfHits, retrievedMemory } from "./Recollection.ts"
 
@@ -33,7 +34,9 @@ export const makeMemorySession = (
 ) => {
   const newest = Effect.fnUntraced(function* (assistantId: AssistantId) {
     const memories = yield* newestMemories(finder.store, assistantId, settings.recalled)
-    const hits = memories.map((memory) => ({ memory, score: 1, lexical: null, semantic: null }))
+    const now = yield* Clock.currentTimeMillis
+    const isTrue = ({ validUntil }: MemoryRecord) => validUntil === null || validUntil.getTime() > now
+    const hits = memories.filter(isTrue).map((memory) => ({ memory, score: 1, lexical: null, semantic: null }))
     return sessionText(chooseHits(hits, settings, counter), yield* newFrameWord)
   })
 

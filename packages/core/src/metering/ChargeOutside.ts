@@ -58,6 +58,11 @@ export const endBegunCharges: Layer.Layer<never, never, UsageLedger> = Layer.eff
   )
 )
 
+/** For a report to the host's meter. */
+export const inMeterTime = inTime("30 seconds", () =>
+  Effect.die(new Error("The host's meter did not answer within 30 seconds"))
+)
+
 export const chargeOutside = Effect.fnUntraced(function* (
   to: Account,
   { assistantId, runId }: SpentFor,
@@ -71,7 +76,7 @@ export const chargeOutside = Effect.fnUntraced(function* (
   const { recordCharges } = to.metering
   if (recordCharges === undefined) return
   yield* recordCharges({ id, runId, charges }).pipe(
-    inTime("30 seconds", () => Effect.die(new Error("The host's meter did not answer within 30 seconds"))),
+    inMeterTime,
     Effect.catchCause((cause) => Effect.logWarning(`Charge ${id} was not reported to the host`, cause))
   )
 })

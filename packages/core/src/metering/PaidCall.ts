@@ -7,8 +7,9 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import { noUsage } from "../primitives/Usage.ts"
+import { noUsage, Usage } from "../primitives/Usage.ts"
 import type { Charge } from "./Charge.ts"
 
 /** Which provider and model a charge goes to, and for which purpose (`embedding`, `tts`, …). */
@@ -35,9 +36,11 @@ export interface PaidCall<A, E, R> {
   readonly payee: Payee
   readonly call: Effect.Effect<A, E, R>
   readonly charges: (answer: A) => ReadonlyArray<Charge>
-  /** What a failed call cost. Absent: nothing. */
+  /** What a failed call cost. Absent: the `usage` of its error; nothing without one. */
   readonly chargesOfFailure?: (error: E) => ReadonlyArray<Charge>
 }
+
+const hasUsage = Schema.is(Schema.Struct({ usage: Usage }))
 
 /** Makes a call between its note and its charge. A call that is interrupted, or that has a defect, is charged with unknown usage. */
 export const paid = <A, E, R, E2>(
@@ -51,7 +54,8 @@ export const paid = <A, E, R, E2>(
         const error = Exit.hasInterrupts(exit) ? Option.none() : Cause.findErrorOption(exit.cause)
         const spent = Option.match(error, {
           onNone: () => [unknownCharge(payee)],
-          onSome: (failure) => chargesOfFailure?.(failure) ?? []
+          onSome: (failure) =>
+            chargesOfFailure?.(failure) ?? (hasUsage(failure) ? [{ ...payee, usage: failure.usage }] : [])
         })
         return Effect.andThen(end(spent), exit)
       })

@@ -98,9 +98,7 @@ export const embedPaid = <E>(
 ): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError | StoreUnavailable | E, Principal> => {
   const payee = { provider: target.provider, model: target.model, purpose: "embedding" }
   const call = model.embed(target, texts, purpose)
-  const charges = ({ usage }: { readonly usage?: Usage }) => (usage === undefined ? [] : [{ ...payee, usage }])
-  const chargesOfFailure = (error: object) => charges(error)
-  return texts.length === 0 ? call : paid(begin, { payee, call, charges, chargesOfFailure })
+  return texts.length === 0 ? call : paid(begin, { payee, call, charges: ({ usage }) => [{ ...payee, usage }] })
 }
 
 const withUsage = (error: EmbeddingFailed | ModelError, used: ReadonlyArray<Usage>): EmbeddingFailed | ModelError => {

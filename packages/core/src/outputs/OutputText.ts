@@ -20,19 +20,28 @@ export const objectSchema = (schema: Schema.Json): Schema.JsonObject =>
 
 /** The value that was asked for, in what was written for `objectSchema`. A model may have left the object around it out. */
 export const unwrapped = (schema: Schema.Json, written: Schema.Json): Schema.Json =>
-  isObjectSchema(schema) || !isJsonObject(written) ? written : (written["value"] ?? written)
+  isObjectSchema(schema) || !isJsonObject(written) || !Object.hasOwn(written, "value")
+    ? written
+    : (written["value"] ?? null)
 
 /** A schema that stands at another place of its document: references into the document name the new place. */
 const moved = (schema: Schema.Json, root: string): Schema.Json => {
   if (Array.isArray(schema)) return schema.map((each) => moved(each, root))
   if (!isJsonObject(schema)) return schema
-  return Object.fromEntries(
-    Object.entries(schema).map(([name, value]) => {
-      if (name === "$ref" && typeof value === "string") return [name, value.replace("#", root)]
-      return [name, valueKeywords.has(name) ? value : moved(value, root)]
-    })
-  )
+  return mapFields(schema, (value, name) => {
+    if (name === "$ref" && typeof value === "string") return value.replace("#", root)
+    if (named.has(name) && isJsonObject(value)) return mapFields(value, (each) => moved(each, root))
+    return valueKeywords.has(name) ? value : moved(value, root)
+  })
 }
+
+const mapFields = (
+  object: Schema.JsonObject,
+  change: (value: Schema.Json, name: string) => Schema.Json
+): Schema.JsonObject => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
+
+/** Their values are schemas under names of the author's own. */
+const named = new Set(["$defs", "definitions", "patternProperties", "properties"])
 
 /** Their values are no schemas. */
 const valueKeywords = new Set(["const", "default", "enum", "examples"])

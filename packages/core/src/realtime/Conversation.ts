@@ -292,9 +292,21 @@ export const heardPart = (text: string, heardMillis: number, generatedMillis: nu
   if (generatedMillis <= 0 || heardMillis >= generatedMillis) return text
   const length = Math.floor((text.length * Math.max(0, heardMillis)) / generatedMillis)
   if (/\s/u.test(text.charAt(length))) return text.slice(0, length).trimEnd()
-  const words = text.slice(0, length).search(/\s\S*$/u)
-  return words === -1 ? "" : text.slice(0, words).trimEnd()
+  let end = text.slice(0, length).search(/\S*$/u)
+  const [run = ""] = /^\S*/u.exec(text.slice(end)) ?? []
+  if (withoutSpaces.test(run)) {
+    for (const { segment } of words.segment(run)) {
+      if (end + segment.length > length) break
+      end += segment.length
+    }
+  }
+  return text.slice(0, end).trimEnd()
 }
+
+/** Scripts that put no spaces between words. */
+const withoutSpaces =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const words = new Intl.Segmenter("en", { granularity: "word" })
 
 const chargeLast = (conversation: Conversation, usage: Usage): Conversation => {
   const last = conversation.entries.findLast(({ role }) => role === "assistant")

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import { Principal } from "../access/Principal.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import { inMeterTime } from "../metering/ChargeOutside.ts"
 import { Metering, type MeteringPort } from "../metering/Metering.ts"
 import type { QuotaStore } from "../metering/QuotaStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
@@ -123,23 +124,35 @@ const makeSessions = (
 
 const shutDown: Ending = { error: null, close: "shutdown" }
 
-const reportCharges = Effect.fnUntraced(
-  function* (store: typeof SessionStore.Service, metering: MeteringPort) {
+/** Charges that a sweep reports at most. */
+const reportedAtOnce = 100
+
+const reportCharges = Effect.fnUntraced(function* (store: typeof SessionStore.Service, metering: MeteringPort) {
+  // The oldest charges, which the meter refuses. A sweep begins behind them, until there are no others.
+  let refused = 0
+  yield* Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    for (const charge of yield* store.unreported(new Date(now - Duration.toMillis(reportAfter)), 100)) {
+    const limit = refused + reportedAtOnce
+    const all = yield* store.unreported(new Date(now - Duration.toMillis(reportAfter)), limit)
+    const charges = all.slice(refused)
+    if (all.length < limit) refused = 0
+    for (const charge of charges) {
       // One that the meter never takes must not keep it from hearing of the others.
       yield* report(metering, charge).pipe(
         Effect.andThen(store.reported([charge])),
-        Effect.catchCause((cause) =>
-          Effect.logWarning(`A charge of voice session ${charge.sessionId} could not be reported yet`, cause)
-        )
+        Effect.catchCause((cause) => {
+          if (all.length === limit) refused += 1
+          return Effect.logWarning(`A charge of voice session ${charge.sessionId} could not be reported yet`, cause)
+        })
       )
     }
-  },
-  Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be read yet", cause)),
-  Effect.repeat(Schedule.spaced("30 seconds")),
-  Effect.asVoid
-)
+  }).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be read yet", cause)),
+    Effect.repeat(Schedule.spaced("30 seconds"))
+  )
+})
 
 const report = (metering: MeteringPort, { number, ownerId, sessionId, threadId, ...charge }: SessionCharge) =>
-  Effect.provideService(metering.record(sessionReport({ sessionId, threadId }, number, charge)), Principal, { ownerId })
+  inMeterTime(metering.record(sessionReport({ sessionId, threadId }, number, charge))).pipe(
+    Effect.provideService(Principal, { ownerId })
+  )

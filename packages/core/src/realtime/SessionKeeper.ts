@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
+import { inMeterTime } from "../metering/ChargeOutside.ts"
 import type { MeteringPort, UsageReport } from "../metering/Metering.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
@@ -165,7 +166,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   const meter = Effect.gen(function* () {
     const told = unmetered
     if (told.length === 0) return
-    for (const charge of told) yield* metering.record(sessionReport(lease, charge.number, charge))
+    for (const charge of told) yield* inMeterTime(metering.record(sessionReport(lease, charge.number, charge)))
     yield* store.reported(told)
     unmetered = unmetered.filter((charge) => !told.includes(charge))
   }).pipe(

@@ -328,5 +328,5 @@ export const keywords: { readonly [name: string]: Keyword } = {
 /** Decimal fractions are compared as they are written: 0.3 is a multiple of 0.1. */
 const isMultiple = (value: number, of: number): boolean => {
   const times = value / of
-  return Number.isFinite(times) && Math.abs(times - Math.round(times)) <= Math.abs(times) * 1e-12
+  return Number.isFinite(times) && Math.abs(times - Math.round(times)) <= Math.abs(times) * 4 * Number.EPSILON
 }

@@ -154,8 +154,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
               }))
             })
           ),
-          charges: (heard) => [heard.charge],
-          chargesOfFailure: ({ usage }) => (usage === undefined ? [] : [{ ...payee, usage }])
+          charges: (heard) => [heard.charge]
         }).pipe(Effect.catchTag("ModelError", refusalFromModel))
         const written = transcript.text.trim()
         if (written === "") return yield* refuse("invalid", ["recording"], nothingHeard)

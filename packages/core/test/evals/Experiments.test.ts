@@ -11,8 +11,11 @@ import {
   type MeteringPort,
   Principal,
   Threads,
+  type TurnPart,
+  TurnParts,
   Turns
 } from "@colloquy/core"
+import { noUsage } from "@colloquy/core/adapters"
 import { Evals, EvalStore, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
 import {
   callTool,
@@ -27,6 +30,7 @@ import {
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { passSeconds } from "../support/PassTime.ts"
 
@@ -34,10 +38,11 @@ interface World {
   readonly steps?: ReadonlyArray<ScriptStep>
   readonly otherwise?: NonNullable<ScriptedOptions["otherwise"]>
   readonly hosted?: ReadonlyArray<HostedTool>
+  readonly parts?: ReadonlyArray<Layer.Layer<never, never, TurnParts>>
 }
 
 const inWorld = <A, E>(
-  { hosted = [], otherwise, steps = [] }: World,
+  { hosted = [], otherwise, parts = [], steps = [] }: World,
   story: Effect.Effect<A, E, Evals | Kernel.Kernel | ScriptedModel | Principal>,
   state = InMemory.makeState(),
   stores = InMemory.layerFrom(state)
@@ -46,7 +51,7 @@ const inWorld = <A, E>(
     Principal.provide("ada"),
     Effect.provide(
       Evals.layer({ mostAttempts: 100 }).pipe(
-        Layer.provideMerge(HostedTools.tools(hosted)),
+        Layer.provideMerge(Layer.mergeAll(HostedTools.tools(hosted), ...parts)),
         Layer.provideMerge(Kernel.layer),
         Layer.provideMerge(ScriptedModel.layer(steps, otherwise === undefined ? {} : { otherwise })),
         Layer.provide(stores),
@@ -392,6 +397,43 @@ it.live("a budget that is spent stops an experiment and says so, and with more i
       assert.strictEqual(state.threads.size, 0)
     }),
     state
+  )
+})
+
+it.live("tries that are made again count in the cost, also those of a judge", () => {
+  const usage = { ...noUsage, costUsd: 0.5 }
+  const paying: TurnPart<null> = {
+    name: "paying",
+    plan: Schema.Null,
+    decide: () => Effect.succeed({ plan: null }),
+    recall: (_, turn) =>
+      Effect.sync(() => {
+        turn.spend({ provider: "p", model: "m", purpose: "search", usage })
+        return []
+      })
+  }
+  let answers = 0
+  let judgements = 0
+  return inWorld(
+    {
+      parts: [TurnParts.part(paying)],
+      otherwise: ({ messages }) => {
+        const read = JSON.stringify(messages)
+        const yes: ScriptStep = [say('{"Yes": 0.9, "No": 0.1}'), uses({ costUsd: 0.125 })]
+        // The second judge fails in the first try, when the first one is paid.
+        if (read.includes("Is it short?")) return judgements++ < 4 ? fail("rate_limited") : yes
+        if (read.includes("Is it right?")) return yes
+        return answers++ < 3 ? fail("rate_limited") : [say("Paris."), uses({ costUsd: 0.25 })]
+      }
+    },
+    Effect.gen(function* () {
+      const judge = (question: string) => ({ kind: "judge" as const, question })
+      const { id } = yield* make([{ expectations: [judge("Is it right?"), judge("Is it short?")] }])
+      yield* pass
+      const { results, state } = yield* look(id)
+      assert.deepInclude(results[0], { passed: true, costUsd: 0.75, judgesCostUsd: 0.25 })
+      assert.deepInclude(state, { status: "completed", costUsd: 0.5 + 0.125 + 0.75 + 0.25 })
+    })
   )
 })
 

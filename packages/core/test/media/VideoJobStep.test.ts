@@ -24,6 +24,7 @@ const end = (name: string) => ({ _tag: "End", end: name })
 
 const table: ReadonlyArray<readonly [title: string, observation: Observation, age: number, step: unknown]> = [
   ["a job just ordered is looked at after the first pause", seen("pending"), 0, wait(5000)],
+  ["a clock that goes back asks nobody without a pause", seen("pending"), -minutes(10), wait(5000)],
   ["pauses grow with the age", seen("in_progress"), 40_000, wait(15_000)],
   ["up to the longest", seen("in_progress"), minutes(10), wait(30_000)],
   ["the last pause ends at the limit", seen("in_progress"), minutes(30) - 1000, wait(1000)],

@@ -1,6 +1,17 @@
 /** What an assistant learns from its turns, in virtual time: stories with a scripted model. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { type Beat, expect, fail, gate, say, type ScriptStep, ScriptedModel, type TestKernel } from "@colloquy/testing"
+import {
+  type Beat,
+  expect,
+  fail,
+  finish,
+  gate,
+  say,
+  type ScriptStep,
+  ScriptedModel,
+  type TestKernel,
+  uses
+} from "@colloquy/testing"
 import { Assistants, Billing, Principal, type RunId, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage, FollowUpStore } from "@colloquy/core/adapters"
 import { Memories, MemoryStore } from "@colloquy/core/memory"
@@ -461,6 +472,20 @@ describe("learning", () => {
       const last = yield* turns.send({ content: "Goodbye.", threadId, ...save })
       yield* TestClock.adjust(1)
       assert.strictEqual((yield* memoryOperation(last)).status, "COMPLETED")
+    })
+  )
+
+  test(
+    "is charged for an answer that its provider withholds",
+    [say("Ok."), [say("Sorry."), uses({ inputTokens: 40, outputTokens: 2, costUsd: 0.5 }), finish("filtered")]],
+    Effect.gen(function* () {
+      const reply = yield* tell("I live in Oslo.")
+      assert.strictEqual((yield* memoryOperation(reply)).status, "FAILED")
+      const { days } = yield* (yield* Billing).recentUsage({ skip: 0, limit: 10 })
+      assert.deepStrictEqual(
+        days.filter(({ purpose }) => purpose === "memory").map(({ usage }) => [usage.inputTokens, usage.costUsd]),
+        [[40, 0.5]]
+      )
     })
   )
 

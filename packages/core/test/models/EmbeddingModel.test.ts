@@ -45,6 +45,23 @@ const embedding = (driver: EmbeddingDriver) =>
 const target = { provider: "p", model: "m", dimensions: 2 }
 
 describe("the embedding model", () => {
+  it.effect("tells with an error what the requests before it have used", () => {
+    const { driver } = recording((request, attempt) =>
+      attempt === 2
+        ? Effect.delay(Effect.fail(new ModelError({ reason: "auth", provider: "p", model: "m" })), "1 second")
+        : lengths(request)
+    )
+    return Effect.gen(function* () {
+      const texts = ["a", "b", "c", "d"]
+      const failed = yield* Effect.forkChild(
+        Effect.flip(EmbeddingModel.use((model) => model.embed(target, texts, "document")))
+      )
+      yield* TestClock.adjust("1 second")
+      const error = yield* Fiber.join(failed)
+      assert.deepInclude(error, { reason: "auth", usage: { ...noUsage, inputTokens: 3 } })
+    }).pipe(Principal.provide("ada"), Effect.provide(embedding(driver)))
+  })
+
   it.effect("tells spans and metrics of each call of the model, and no text", () => {
     const spans: Array<Tracer.NativeSpan> = []
     const tracer = Tracer.make({

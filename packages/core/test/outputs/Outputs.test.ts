@@ -81,6 +81,41 @@ describe("a model whose provider takes schemas", () => {
   )
 
   story(
+    "may answer null where the schema has null",
+    [[say(`{"value":null}`)]],
+    Effect.gen(function* () {
+      const reply = yield* send(wanted({ type: ["string", "null"] }))
+      assert.deepStrictEqual(kept(reply), { value: null, method: "native" })
+    }),
+    { takesSchemas: true }
+  )
+
+  story(
+    "gets references that are right below fields with the names of keywords",
+    [
+      [
+        expect(({ output }) => {
+          const n = { $ref: "#/properties/value/$defs/n" }
+          assert.deepInclude(output?.schema["properties"], {
+            value: {
+              type: "array",
+              items: { type: "object", properties: { default: n, enum: n, $ref: n }, default: { $ref: "#/$defs/n" } },
+              $defs: { n: { type: "number" }, const: n }
+            }
+          })
+        }),
+        say(`{"value":[{"default":1}]}`)
+      ]
+    ],
+    Effect.gen(function* () {
+      const n = { $ref: "#/$defs/n" }
+      const items = { type: "object", properties: { default: n, enum: n, $ref: n }, default: n }
+      yield* send(wanted({ type: "array", items, $defs: { n: { type: "number" }, const: n } }))
+    }),
+    { takesSchemas: true }
+  )
+
+  story(
     "writes an object around what is none",
     [
       [

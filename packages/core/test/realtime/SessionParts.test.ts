@@ -63,6 +63,8 @@ describe("memory in a voice session", () => {
   it.effect("the newest memories stand behind the instructions, and older ones are found by a tool", () =>
     Effect.gen(function* () {
       const assistantId = yield* remembering
+      const over = { content: "The user is in Rome on a holiday.", until: "1969-12-24" }
+      yield* (yield* Memories).import(assistantId, JSON.stringify(over))
       const client = yield* TestRealtime.connect({ assistantId, ...select({ memory: "Readonly" }) })
       const { threadId } = yield* client.next("SessionBegin")
       const [setup] = (yield* TestRealtime.ScriptedVoice).setups
@@ -70,6 +72,7 @@ describe("memory in a voice session", () => {
         setup?.instructions ?? "",
         /^Be kind\.\n\n.*not instructions.*<(\w{12})>\n\[1\].*The user lives in Bergen\.\n<\/\1>$/su
       )
+      assert.notInclude(setup?.instructions, "Rome")
       assert.deepStrictEqual(
         setup?.tools.map(({ name }) => name),
         ["search_memories"]
@@ -81,7 +84,7 @@ describe("memory in a voice session", () => {
       assert.include(JSON.stringify(outputs), "The user lives in Bergen.")
       yield* leave(client)
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* (yield* Memories).list(assistantId, null)).total, 1)
+      assert.strictEqual((yield* (yield* Memories).list(assistantId, null)).total, 2)
       assert.isAbove((yield* messagesIn(threadId)).length, 1)
     }).pipe(
       Effect.scoped,

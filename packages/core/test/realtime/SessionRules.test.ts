@@ -7,8 +7,10 @@ import {
   Keys,
   Metering,
   noQuota,
+  Principal,
   ProviderKeys,
   Quotas,
+  RunId,
   StoreUnavailable,
   ThreadId,
   Threads
@@ -16,6 +18,8 @@ import {
 import {
   AssistantStore,
   firstPage,
+  newId,
+  noUsage,
   RunStore,
   ThreadStore,
   UsageLedger,
@@ -731,6 +735,73 @@ describe("the end", () => {
       )
     )
   })
+
+  it.effect("charges are reported behind more refused ones than a sweep takes", () => {
+    const state = InMemory.makeState()
+    const told: Array<number> = []
+    const metering = {
+      ensureCredit: () => Effect.void,
+      record: ({ leg }: UsageReport) =>
+        Effect.suspend(() => {
+          if (leg <= 250) return Effect.die(new Error("The meter has no account for it."))
+          told.push(leg)
+          return Effect.void
+        })
+    }
+    return Effect.gen(function* () {
+      const { ownerId } = yield* Principal
+      const sessionId = yield* newId(RunId)
+      const threadId = yield* newId(ThreadId)
+      for (let number = 1; number <= 260; number++) {
+        const charge = {
+          sessionId,
+          number,
+          ownerId,
+          threadId,
+          provider: "p",
+          model: "m",
+          purpose: "realtime",
+          usage: noUsage
+        }
+        state.sessionCharges.set(`${sessionId} ${number}`, { charge, at: number })
+      }
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(told.slice(0, 10), [251, 252, 253, 254, 255, 256, 257, 258, 259, 260])
+    }).pipe(
+      Effect.scoped,
+      asNewOwner,
+      Effect.provide(
+        TestRealtime.layer([], { state }).pipe(Layer.provide([Layer.succeed(Metering, metering), Logger.layer([])]))
+      )
+    )
+  })
+
+  it.effect(
+    "a meter that never answers keeps neither the conversation from being stored nor its end from the client",
+    () => {
+      const metering = { ensureCredit: () => Effect.void, record: () => Effect.never }
+      return Effect.gen(function* () {
+        const client = yield* TestRealtime.connect()
+        const { threadId } = yield* client.next("SessionBegin")
+        yield* client.next("ResponseDone")
+        yield* TestClock.adjust("31 seconds")
+        client.speak(frame)
+        yield* client.next("ResponseDone")
+        client.send({ _tag: "Stop" })
+        yield* TestClock.adjust("90 seconds")
+        assert.strictEqual(yield* refusedWith(client, "billing_pending"), "fault")
+        assert.lengthOf(yield* stored(threadId), 3)
+      }).pipe(
+        Effect.scoped,
+        asNewOwner,
+        Effect.provide(
+          TestRealtime.layer([[say("One."), hear("Two?"), say("Three.")]]).pipe(
+            Layer.provide([Layer.succeed(Metering, metering), Logger.layer([])])
+          )
+        )
+      )
+    }
+  )
 
   it.effect("a lease is renewed after the store has failed in a way that nobody foresaw", () => {
     const state = InMemory.makeState()

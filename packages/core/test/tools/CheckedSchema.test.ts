@@ -69,6 +69,17 @@ describe("a value", () => {
     ])
   })
 
+  it.each([
+    [0.3, 0.1, true],
+    [19.99, 0.01, true],
+    [4.35, 0.01, true],
+    [123_456_789_012.34, 0.01, true],
+    [12_345_678_901.234, 0.01, false],
+    [1e12 + 0.5, 1, false]
+  ])("%s is compared with the multiples of %s", (value, multipleOf, fits) => {
+    assert.strictEqual(valueProblems({ multipleOf }, value).length === 0, fits)
+  })
+
   it("must fit exactly one of oneOf", () => {
     const schema = {
       oneOf: [

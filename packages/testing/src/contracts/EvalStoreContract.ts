@@ -346,6 +346,21 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       assert.isFalse(yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) }))
     })
 
+    test("MUST add the cost of a try that is made again, and nothing else", function* () {
+      const store = yield* EvalStore
+      const { id } = yield* begun()
+      const other = yield* begun()
+      yield* store.addCost(id, 0.25)
+      yield* store.recordResult(id, result(0, { costUsd: 0.5 }), null)
+      yield* asNewOwner(store.addCost(id, 8))
+      yield* store.endExperiment({ id, status: "stopped", reason: null, at: moment(4) })
+      const before = yield* progress(id)
+      yield* store.addCost(id, 1)
+      assert.deepStrictEqual(before?.costUsd, 0.75)
+      assert.deepStrictEqual(yield* progress(id), { ...before, costUsd: 1.75 })
+      assert.deepInclude(yield* progress(other.id), { costUsd: 0, done: 0 })
+    })
+
     test("MUST end a running experiment once, take no result after it, and remove it with its results", function* () {
       const store = yield* EvalStore
       const made = yield* begun()
