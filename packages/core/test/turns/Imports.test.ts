@@ -1,6 +1,6 @@
 /** Messages of other systems, as they write them. */
 import { Assistants, Conversations } from "@colloquy/core"
-import { assert, describe } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { failureFrom, messagesIn, story } from "../support/Story.ts"
 
@@ -9,26 +9,21 @@ const importing = Effect.fnUntraced(function* (messages: ReadonlyArray<unknown>)
   return yield* Effect.flatMap(Conversations, (conversations) => conversations.import({ assistantId, messages }))
 })
 
-/** The zone of the process. */
-const inNewYork = Effect.acquireRelease(
-  Effect.sync(() => {
-    const before = process.env["TZ"]
-    process.env["TZ"] = "America/New_York"
-    return before
-  }),
-  (before) =>
-    Effect.sync(() => {
-      if (before === undefined) delete process.env["TZ"]
-      else process.env["TZ"] = before
-    })
-)
+/** A process in New York reads the same. */
+const zone = process.env["TZ"]
+beforeAll(() => {
+  process.env["TZ"] = "America/New_York"
+})
+afterAll(() => {
+  if (zone === undefined) delete process.env["TZ"]
+  else process.env["TZ"] = zone
+})
 
 describe("an imported message", () => {
   story(
     "has its time in every form of ISO 8601, which is that of UTC where no other zone is named",
     [],
     Effect.gen(function* () {
-      yield* inNewYork
       const { id } = yield* importing(
         [
           "2024-05-06",
