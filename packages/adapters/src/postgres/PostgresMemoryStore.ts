@@ -58,7 +58,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
             thread: learned?.threadId === undefined ? null : newRowId(learned.threadId),
             at,
             changes: changesArgument(changes, keepsVectors),
-            most,
+            most: most === null || most === Number.POSITIVE_INFINITY ? null : Math.ceil(most),
             beside: besideArgument(beside)
           }),
           (outcomes) => Option.map(Option.fromNullishOr(outcomes), (stored) => decodeOutcomes(stored, changes))

@@ -7,6 +7,7 @@ import type { Database } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { onceArguments } from "./PostgresBranches.ts"
 import { ownedStatements } from "./OwnedStatements.ts"
+import { storedCount } from "./schema/SchemaPart.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
 
@@ -88,7 +89,7 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
             body: textOfDelivery(delivery),
             outcome: textOfOutcome(delivery),
             follow_ups: followUpsArgument([followUp]),
-            keep
+            keep: storedCount(keep)
           }),
           (isStored) => isStored === true
         )

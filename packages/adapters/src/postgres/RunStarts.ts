@@ -46,6 +46,7 @@ import {
 import { fillKept } from "./PostgresBranches.ts"
 import type { Presence } from "./Presence.ts"
 import type { RunHints } from "./RunHints.ts"
+import { storedCount } from "./schema/SchemaPart.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toKey, toText } from "./StoredText.ts"
 
@@ -288,7 +289,7 @@ const beginArguments = (
     stream: run.stream || null,
     mode: mode === "enqueue" ? null : mode,
     saves: saves || null,
-    max_queued: maxQueued,
+    max_queued: storedCount(maxQueued),
     lease: Duration.toMillis(lease)
   },
   keyArguments(idempotency),

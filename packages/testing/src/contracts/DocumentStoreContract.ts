@@ -205,6 +205,14 @@ export const documentStoreContract = (test: Sentence<DocumentStore | Stores>): v
     assert.deepStrictEqual(large, { _tag: "OverLimit", refusal: { limit: "bytes", left: 200, waitMillis: null } })
     assert.isTrue(yield* store.insert(yield* sampleDocument(ofThread, { size: 200 }), [], bytes))
     assert.isTrue(yield* store.insert(yield* sampleDocument(ofThread), [], { documents: null, bytes: null }))
+    // A third of a million, or a limit that limits nothing.
+    const fraction = yield* store.insert(yield* sampleDocument(ofThread, { size: 1 }), [], {
+      documents: 5.5,
+      bytes: 0.5
+    })
+    assert.deepInclude(fraction, { refusal: { limit: "bytes", left: 0, waitMillis: null } })
+    const infinite = { documents: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+    assert.isTrue(yield* store.insert(yield* sampleDocument(ofThread), [], infinite))
   })
 
   test("MUST return the owner of a document, and none for an unknown document", function* () {

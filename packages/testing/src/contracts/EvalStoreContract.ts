@@ -228,6 +228,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       const outcomes = (yield* tenTimes(pairs)).toSorted()
       assert.deepStrictEqual(outcomes, ["stored", "stored", ...Array.from({ length: 8 }, () => "too_many")])
       assert.strictEqual((yield* store.listCases({ limit: 100 })).length, 4)
+      // More than a store may count in 32 bits.
+      assert.strictEqual(yield* store.insertCases([yield* sample()], 2 ** 40, null), "stored")
     })
 
     test("MUST store one case for a key, with the answer that a repeat finds, and none when it is refused", function* () {
@@ -303,7 +305,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       assert.deepStrictEqual(outcomes, [...Array.from({ length: 9 }, () => "repeated"), "stored"])
       assert.deepStrictEqual(yield* openWork, ["first"])
       const before = (yield* store.listExperiments({ limit: 10 }))[0]!
-      yield* store.insertExperiment(one, [], 100, null)
+      yield* store.insertExperiment(one, [], 2 ** 40, null)
       const state = { experiment: one, status: "running", reason: null, done: 0, costUsd: 0, endedAt: null } as const
       assert.deepStrictEqual(yield* progress(one.id), state)
       assert.deepStrictEqual(yield* store.listExperiments({ limit: 10 }), [state, before])

@@ -314,6 +314,8 @@ export const memoryStoreSuite = (
       const merge = toUpdate({ ...three, content: "four", source })
       const learned = { runId: source.runId, orderedAt: moment(1) }
       assert.deepStrictEqual(yield* write(2, [merge, toAdd(one), toAdd(two)], learned), ["Merged", "Added", "Full"])
+      assert.deepStrictEqual(yield* write(1.5, [toAdd(two)]), ["Full"])
+      assert.deepStrictEqual(yield* write(Number.POSITIVE_INFINITY, [toAdd(two)]), ["Added"])
     })
 
     test("MUST store one memory when many writers add the same text at once", function* () {

@@ -1,5 +1,5 @@
 /** The contract of quotas: what `RunStore` admits and reserves, and what `QuotaStore` counts. */
-import { noQuota, type ThreadId } from "@colloquy/core"
+import { AssistantId, noQuota, type ThreadId } from "@colloquy/core"
 import {
   type AdmissionRequest,
   type Amount,
@@ -99,6 +99,18 @@ const rates = (test: ContractTest): void => {
       assert.isAtMost(outcome.refusal.waitMillis ?? 0, 60_000)
       assert.deepStrictEqual(yield* storedMessages(begin.run.threadId), [])
     }
+  })
+
+  test("MUST keep to limits that are no whole numbers, or larger than any count", function* () {
+    yield* admitted({ turnsAtOnce: 2 ** 40, tokensPerDay: 1e30 })
+    for (let active = 1; active < 3; active++) yield* admitted({ turnsAtOnce: 2.5, tokensPerDay: 1000.5 })
+    assert.strictEqual((yield* findRefusal({ turnsAtOnce: 2.5 })).limit, "turnsAtOnce")
+    const left = { left: 0.5, waitMillis: 1000 }
+    assert.deepStrictEqual(yield* findRefusal({ tokensPerDay: 300.5 }), { limit: "tokensPerDay", ...left })
+    const least = { tokens: 1.5, usd: 0 }
+    assert.strictEqual((yield* findRefusal({ tokensPerDay: 301, least })).limit, "tokensPerDay")
+    const ofAssistant = { id: yield* newId(AssistantId), tokensPerDay: 0.5, usdPerDay: null }
+    assert.strictEqual((yield* findRefusal({ ofAssistant })).limit, "tokensPerDayOfAssistant")
   })
 
   test("MUST NOT count turns of other owners, or turns that a limit refused", function* () {

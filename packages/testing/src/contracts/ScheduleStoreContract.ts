@@ -96,6 +96,8 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
     // Those of all assistants count.
     const { assistantId: other } = yield* openThread
     assert.strictEqual(yield* store.insert(yield* sample(other), 3, null), "too_many")
+    // More than a store may count in 32 bits.
+    assert.strictEqual(yield* store.insert(yield* sample(other), 2 ** 40, null), "stored")
   })
 
   test("MUST replace everything but the last time, the assistant and the creation, and remove", function* () {

@@ -241,6 +241,9 @@ export const webhookStoreContract = (test: Sentence<Needed>): void => {
     assert.deepStrictEqual((yield* tenTimes(retry(1))).toSorted(), [...nine("repeated"), "stored"])
     assert.deepInclude(yield* findDelivery(delivery.id), { round: 2 })
     assert.isTrue(yield* store.remove(change.id))
+    // More than a store may count in 32 bits.
+    assert.strictEqual(yield* store.insert({ ...change, revision: 1 }, 2 ** 40, null), "stored")
+    assert.isTrue(yield* insertOrder(delivery, 2 ** 40))
     for (const key of ["insert", "replace", "retry"]) {
       const { answer, fingerprint } = (yield* answerTo(key))!
       assert.deepStrictEqual({ answer, fingerprint }, { answer: awkwardJson, fingerprint: "f" })

@@ -108,7 +108,7 @@ const insertDocument = sqlFunction(
   `(p_owner text, p_id uuid, p_assistant uuid, p_thread uuid, p_message uuid, p_filename text, p_extension text, p_mime_type text,
     p_blob uuid, p_size bigint, p_sha256 text, p_status text, p_status_message text, p_summary text, p_total_tokens integer,
     p_chunk_count integer, p_metadata text, p_created_at timestamptz, p_updated_at timestamptz, p_started_at timestamptz,
-    p_completed_at timestamptz, p_follow_ups text, p_most_documents bigint, p_most_bytes bigint) returns text language plpgsql as $$
+    p_completed_at timestamptz, p_follow_ups text, p_most_documents double precision, p_most_bytes double precision) returns text language plpgsql as $$
 declare
   v_documents bigint;
   v_bytes bigint;

@@ -50,7 +50,7 @@ end $$`
 /** Inserts cases, after those of the draft. The inserts of one owner run one after the other: otherwise two could both see room for one case. */
 const insertCases = sqlFunction(
   "insert_eval_cases",
-  `(p_owner text, p_ids text[], p_tags text[], p_bodies text[], p_draft uuid, p_filled integer, p_most integer, p_key text, p_fingerprint text, p_answer text)
+  `(p_owner text, p_ids text[], p_tags text[], p_bodies text[], p_draft uuid, p_filled integer, p_most double precision, p_key text, p_fingerprint text, p_answer text)
 returns text language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended(p_owner, 1702257004));
@@ -107,7 +107,7 @@ export const experimentTables: Migration = {
 
 const insertExperiment = sqlFunction(
   "insert_experiment",
-  `(p_owner text, p_id uuid, p_attempts integer, p_body text, p_follow_ups text, p_most integer,
+  `(p_owner text, p_id uuid, p_attempts integer, p_body text, p_follow_ups text, p_most double precision,
   p_key text, p_fingerprint text, p_answer text) returns text language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended(p_owner, 1702257004));

@@ -44,9 +44,11 @@ export const budgetHolds: Migration = {
   ]
 }
 
-const requestColumns = `turns_per_minute double precision, turns_at_once integer, tokens_per_day bigint, usd_per_day double precision,
-      least_tokens bigint, least_usd double precision, wanted_tokens bigint, wanted_usd double precision,
-      usd_per_token double precision, day date, rest_of_day double precision, assistant uuid, tokens_of_assistant bigint,
+/** A host may give any numbers as limits, such as a third of a million. */
+const requestColumns = `turns_per_minute double precision, turns_at_once double precision, tokens_per_day double precision,
+      usd_per_day double precision, least_tokens double precision, least_usd double precision, wanted_tokens double precision,
+      wanted_usd double precision, usd_per_token double precision, day date, rest_of_day double precision, assistant uuid,
+      tokens_of_assistant double precision,
       usd_of_assistant double precision, input_price double precision, output_price double precision, embedding_price double precision`
 
 /** The amount that a row of `usage_days` counts for a budget in US dollars. The prices are those of a million tokens. */
@@ -98,7 +100,7 @@ begin
   v.least_usd := v.least_usd + p_history * coalesce(v.usd_per_token, 0);
   v.wanted_usd := v.wanted_usd + p_history * coalesce(v.usd_per_token, 0);
   if v.tokens_per_day is null and v.usd_per_day is null and v.assistant is null then
-    return json_build_object('tokens', v.wanted_tokens, 'usd', v.wanted_usd)::text;
+    return json_build_object('tokens', v.wanted_tokens::bigint, 'usd', v.wanted_usd)::text;
   end if;
   select coalesce(used.tokens, 0) as tokens, coalesce(used.usd, 0) as usd,
       coalesce(held.tokens, 0) as held_tokens, coalesce(held.usd, 0) as held_usd,

@@ -75,7 +75,7 @@ export const sessionHolders: Migration = {
 /** Reserves the thread for a session (`Opened`). Otherwise returns what prevents it: another `session`, a `run`, the limit or `ThreadMissing`. */
 const openSession = sqlFunction(
   "open_session",
-  `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz, p_at_once integer, p_holder integer)
+  `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz, p_at_once double precision, p_holder integer)
 returns text language plpgsql as $$
 begin
   perform from {schema}.threads where id = p_thread and owner = p_owner for no key update;

@@ -49,7 +49,7 @@ end $$`
 /** Inserts of one owner take turns, so that two of them do not both see room for one. */
 const insertSchedule = sqlFunction(
   "insert_schedule",
-  `(p_owner text, p_id uuid, p_assistant uuid, p_next timestamptz, p_revision integer, p_body text, p_most integer,
+  `(p_owner text, p_id uuid, p_assistant uuid, p_next timestamptz, p_revision integer, p_body text, p_most double precision,
   p_key text, p_fingerprint text, p_answer text) returns text language plpgsql as $$
 declare
   v_refused text;

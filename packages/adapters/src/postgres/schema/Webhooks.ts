@@ -38,7 +38,7 @@ export const webhookTables: Migration = {
 /** Inserts of all owners run one after the other, so that the ordinals are committed in their order. */
 const insertWebhook = sqlFunction(
   "insert_webhook",
-  `(p_owner text, p_id uuid, p_revision integer, p_body text, p_most integer, p_key text, p_fingerprint text, p_answer text)
+  `(p_owner text, p_id uuid, p_revision integer, p_body text, p_most double precision, p_key text, p_fingerprint text, p_answer text)
 returns text language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(2003134053);
