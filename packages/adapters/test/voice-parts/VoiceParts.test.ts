@@ -359,8 +359,8 @@ describe("a voice from parts", () => {
 
   /** Its parts answer nothing at all when they are asked for the first time. */
   const hanging = Effect.sync(() => {
-    const asked = new Set<string>()
-    const isFirst = (part: string) => asked.size < asked.add(part).size
+    const begun = new Set<string>()
+    const isFirst = (part: string) => begun.size < begun.add(part).size
     const parts = voiceParts({ hears: () => "Hello?", thinks: () => writes("Hi.") })
     const { provider } = parts.hear
     const { speechToText, textToSpeech } = provider

@@ -292,7 +292,7 @@ export const heardPart = (text: string, heardMillis: number, generatedMillis: nu
   if (generatedMillis <= 0 || heardMillis >= generatedMillis) return text
   const length = Math.floor((text.length * Math.max(0, heardMillis)) / generatedMillis)
   if (/\s/u.test(text.charAt(length))) return text.slice(0, length).trimEnd()
-  let end = text.slice(0, length).search(/\S*$/u)
+  let end = text.slice(0, length).search(/(?<!\S)\S*$/u)
   const [run = ""] = /^\S*/u.exec(text.slice(end)) ?? []
   if (withoutSpaces.test(run)) {
     for (const { segment } of words.segment(run)) {

@@ -127,30 +127,36 @@ const shutDown: Ending = { error: null, close: "shutdown" }
 /** Charges that a sweep reports at most. */
 const reportedAtOnce = 100
 
-const reportCharges = Effect.fnUntraced(function* (store: typeof SessionStore.Service, metering: MeteringPort) {
-  // The oldest charges, which the meter refuses. A sweep begins behind them, until there are no others.
-  let refused = 0
-  yield* Effect.gen(function* () {
+/** `refused`: how many of the oldest charges the meter refuses. A sweep begins behind them, until there are no others. */
+const sweepCharges = Effect.fnUntraced(
+  function* (store: typeof SessionStore.Service, metering: MeteringPort, swept: { refused: number }) {
     const now = yield* Clock.currentTimeMillis
-    const limit = refused + reportedAtOnce
+    const limit = swept.refused + reportedAtOnce
     const all = yield* store.unreported(new Date(now - Duration.toMillis(reportAfter)), limit)
-    const charges = all.slice(refused)
-    if (all.length < limit) refused = 0
+    const charges = all.slice(swept.refused)
+    const areMore = all.length === limit
+    if (!areMore) swept.refused = 0
     for (const charge of charges) {
       // One that the meter never takes must not keep it from hearing of the others.
       yield* report(metering, charge).pipe(
         Effect.andThen(store.reported([charge])),
         Effect.catchCause((cause) => {
-          if (all.length === limit) refused += 1
+          if (areMore) swept.refused += 1
           return Effect.logWarning(`A charge of voice session ${charge.sessionId} could not be reported yet`, cause)
         })
       )
     }
-  }).pipe(
-    Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be read yet", cause)),
-    Effect.repeat(Schedule.spaced("30 seconds"))
+  },
+  Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be read yet", cause))
+)
+
+const reportCharges = (store: typeof SessionStore.Service, metering: MeteringPort) => {
+  const swept = { refused: 0 }
+  return Effect.repeat(
+    Effect.suspend(() => sweepCharges(store, metering, swept)),
+    Schedule.spaced("30 seconds")
   )
-})
+}
 
 const report = (metering: MeteringPort, { number, ownerId, sessionId, threadId, ...charge }: SessionCharge) =>
   inMeterTime(metering.record(sessionReport({ sessionId, threadId }, number, charge))).pipe(
