@@ -276,29 +276,40 @@ const answer = (socket: Duplex, status: string, detail: string): void => {
   socket.on("error", () => {}).end(`${head.join("\r\n")}\r\n\r\n${body}`)
 }
 
+/** The listeners of `attachUpgrade`, of all servers. */
+const refusing = new WeakSet<object>()
+
+const hasOtherListeners = (server: Server): boolean => server.listeners("upgrade").some((each) => !refusing.has(each))
+
 /**
  * Adds the handler to a server, in addition to other listeners for upgrades. The handler gets upgrades of its own path before any other listener;
  * upgrades of other paths go to the other listeners, and are refused if there are none. The returned function removes the handler.
  */
 export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => void) => {
   const before = Object.getOwnPropertyDescriptor(server, "emit")
+  let isAttached = true
   const emit: (event: string, ...args: ReadonlyArray<unknown>) => boolean = server.emit.bind(server)
   const attached = (event: string, ...args: ReadonlyArray<unknown>): boolean => {
     const [request, socket, head] = args
     const isUpgrade =
       event === "upgrade" && request instanceof IncomingMessage && socket instanceof Duplex && Buffer.isBuffer(head)
-    return (isUpgrade && handler(request, socket, head)) || emit(event, ...args)
+    return (isAttached && isUpgrade && handler(request, socket, head)) || emit(event, ...args)
   }
   const restoreChoice = chooseWebSockets(server)
   /** Answers upgrades that no other listener handles: without any listener Node.js treats them as plain requests, and ignored ones would hang. */
   const refuseUnclaimed = (_request: IncomingMessage, socket: Duplex): void => {
-    if (server.listenerCount("upgrade") === 1) answer(socket, "404 Not Found", "Not Found")
+    if (!hasOtherListeners(server) && !socket.writableEnded) answer(socket, "404 Not Found", "Not Found")
   }
+  refusing.add(refuseUnclaimed)
   Object.defineProperty(server, "emit", { configurable: true, writable: true, value: attached })
   server.on("upgrade", refuseUnclaimed)
   return () => {
-    if (before === undefined) Reflect.deleteProperty(server, "emit")
-    else Object.defineProperty(server, "emit", before)
+    isAttached = false
+    // Another handler, attached later, stays.
+    if (server.emit === attached) {
+      if (before === undefined) Reflect.deleteProperty(server, "emit")
+      else Object.defineProperty(server, "emit", before)
+    }
     server.off("upgrade", refuseUnclaimed)
     restoreChoice()
   }
@@ -312,10 +323,14 @@ export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => v
 const chooseWebSockets = (server: Server): (() => void) => {
   const before: unknown = Reflect.get(server, "shouldUpgradeCallback")
   if (typeof before !== "function") return () => {}
+  let isOver = false
   const choose = (request: IncomingMessage): boolean =>
-    server.listenerCount("upgrade") > 1
+    isOver || hasOtherListeners(server)
       ? before.call(server, request) === true
       : /(?:^|[,\s])websocket(?:$|[,\s/])/iu.test(request.headers.upgrade ?? "")
   Reflect.set(server, "shouldUpgradeCallback", choose)
-  return () => void Reflect.set(server, "shouldUpgradeCallback", before)
+  return () => {
+    isOver = true
+    if (Reflect.get(server, "shouldUpgradeCallback") === choose) Reflect.set(server, "shouldUpgradeCallback", before)
+  }
 }

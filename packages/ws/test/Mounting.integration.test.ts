@@ -18,7 +18,7 @@ import { Hono } from "hono"
 import { once } from "node:events"
 import { createServer, request, Server } from "node:http"
 import { WebSocket, WebSocketServer } from "ws"
-import { type RealtimeSocket, realtimeSocket } from "../src/index.ts"
+import { attachUpgrade, type RealtimeSocket, realtimeSocket, type UpgradeHandler } from "../src/index.ts"
 import { firstFrame, rawClient } from "./Service.ts"
 
 const { hang } = ScriptedRealtime
@@ -161,6 +161,37 @@ describe("the socket on a server of", () => {
     server.removeAllListeners("upgrade")
     detach()
     assert.strictEqual(await asks("h2c"), "200 host")
+    server.close()
+    server.closeAllConnections()
+  })
+
+  it("node:http keeps a socket that was attached later when an earlier one is detached, and refuses what is for neither", async () => {
+    const server = createServer((_, response) => response.end("host"))
+    const takes =
+      (path: string): UpgradeHandler =>
+      (asked, socket) => {
+        if (asked.url !== path) return false
+        socket.end("HTTP/1.1 299 Mine\r\ncontent-length: 0\r\n\r\n")
+        return true
+      }
+    const ask = (path: string, upgrade = "websocket") =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const address = server.address()
+        const port = typeof address === "object" ? address?.port : undefined
+        const headers = { connection: "Upgrade", upgrade }
+        const asked = request({ host: "127.0.0.1", port, path, agent: false, headers })
+        asked.on("response", (answer) => resolve(answer.resume().statusCode))
+        asked.on("error", reject).end()
+      })
+    const detachFirst = attachUpgrade(server, takes("/first"))
+    const detachSecond = attachUpgrade(server, takes("/second"))
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    const all = async () => [await ask("/first"), await ask("/second"), await ask("/none"), await ask("/", "h2c")]
+    assert.deepStrictEqual(await all(), [299, 299, 404, 200])
+    detachFirst()
+    assert.deepStrictEqual(await all(), [404, 299, 404, 200])
+    detachSecond()
+    assert.deepStrictEqual(await all(), [200, 200, 200, 200])
     server.close()
     server.closeAllConnections()
   })
