@@ -4,7 +4,7 @@
 import { globSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
-import { defineConfig } from "vitest/config"
+import { defineConfig, type Plugin } from "vitest/config"
 import SlowFirst from "./test/SlowFirst.ts"
 
 // Processes that tests start load hundreds of files, and most of their time goes into compiling them.
@@ -58,10 +58,14 @@ const together = globSync(short, { cwd: import.meta.dirname, exclude: [...alone,
 /** Visits of the studio see its page as it is published, which a browser loads with less work than the single files (decision 90). */
 const visits = ["packages/studio/test/studio{,.*}.integration.test.ts"]
 
-const publishedPage = {
+const pageFiles = (id: string): boolean => id.endsWith("/packages/studio/src/PageFiles.ts")
+
+const publishedPage: Plugin = {
   name: "published-page",
+  // Kept by vitest, the page would be that of an earlier run: its sources are no modules of the tests.
+  configureVitest: ({ defineCacheKeyGenerator: define }) => define(({ id }) => (pageFiles(id) ? false : undefined)),
   load: async (id: string) => {
-    if (!id.endsWith("/packages/studio/src/PageFiles.ts")) return null
+    if (!pageFiles(id)) return null
     const { buildPage, pageModule } = await import("./scripts/StudioPage.ts")
     return pageModule(await buildPage())
   }

@@ -150,6 +150,14 @@ describe("tools", () => {
     assert.deepStrictEqual<unknown>(readTools(JSON.stringify([tool])), [tool])
     assert.deepStrictEqual<unknown>(readTools(JSON.stringify(tool)), [tool])
     assert.deepStrictEqual<unknown>(JSON.parse(writeTools(readTools(JSON.stringify([tool])))), [tool])
+    for (const own of [
+      { name: "a", description: "one line\nand another: line" },
+      { name: "a", description: "it", strict: true },
+      { name: "a" }
+    ]) {
+      const list = [{ type: "function" as const, function: own }]
+      assert.deepStrictEqual(readTools(writeTools(list)), own.description ? list : readTools("a"))
+    }
     assert.deepStrictEqual(readTools(" \n"), [])
     assert.throws(() => readTools("[1"), "begin like a JSON list")
   })
@@ -254,12 +262,14 @@ describe("a WAV file", () => {
 
 describe("numbers for people", () => {
   it("are short", () => {
-    assert.deepStrictEqual([0, 999, 1500, 59_000, 61_000].map(duration), [
+    assert.deepStrictEqual([0, 999, 1500, 59_000, 59_999, 61_000, 119_700].map(duration), [
       "0 ms",
       "999 ms",
       "1.50 s",
       "59.0 s",
-      "1 min 1 s"
+      "1 min 0 s",
+      "1 min 1 s",
+      "2 min 0 s"
     ])
     assert.deepStrictEqual([0, 0.000_123, 0.5, 12].map(money), ["$0", "$0.00012", "$0.50", "$12.00"])
   })

@@ -259,6 +259,10 @@ inChromium((launch) => {
           response.setHeader("content-type", "application/json").end(JSON.stringify({ text: "count to 3" }))
         } else if (request.url?.endsWith("/audio/speech")) {
           response.setHeader("content-type", "audio/mpeg").end(silentMp3)
+        } else if (request.url?.endsWith("/embeddings")) {
+          const embedding = Array.from({ length: 3072 }, () => 0.1)
+          const answer = { data: [{ index: 0, embedding }], usage: { prompt_tokens: 1, total_tokens: 1 } }
+          response.setHeader("content-type", "application/json").end(JSON.stringify(answer))
         } else {
           const models = ["gpt-4o-mini-transcribe", "gpt-4o-mini-tts"]
           const data = models.map((id) => ({ id, object: "model", created: 0, owned_by: "test" }))
@@ -282,6 +286,19 @@ inChromium((launch) => {
       await page.getByRole("button", { name: "Options" }).click()
       await page.getByLabel("Read answers aloud").check()
       const button = page.getByRole("button", { name: "Hold to talk" })
+      // A file that is still on its way goes with what is said.
+      let mayArrive: () => void = () => {}
+      const isHeld = new Promise<void>((resolve) => (mayArrive = resolve))
+      await page.route("**/documents", async (route) => {
+        await isHeld
+        await route.continue()
+      })
+      const [chooser] = await Promise.all([
+        page.waitForEvent("filechooser"),
+        page.getByRole("button", { name: "Attach files" }).click()
+      ])
+      await chooser.setFiles({ name: "guide.md", mimeType: "text/markdown", buffer: Buffer.from("Numbers.") })
+      await page.getByRole("list", { name: "Attached files" }).getByText("guide.md").waitFor()
       await button.focus()
       const begun = page.evaluate(`new Promise((resolve) => {
         const { start } = MediaRecorder.prototype
@@ -296,7 +313,9 @@ inChromium((launch) => {
       await page.waitForTimeout(2000)
       const played = page.waitForResponse((response) => response.url().includes("/content"))
       await page.keyboard.up("Space")
-      await page.locator(".question", { hasText: "count to 3" }).waitFor()
+      await page.getByRole("list", { name: "Waiting messages" }).getByText("Spoken message").waitFor()
+      mayArrive()
+      await page.locator(".question", { hasText: "count to 3" }).getByText("guide.md").waitFor()
       await finished(page)
       await soon(page, async () => assert.strictEqual(await lastAnswer(page).locator(".text").textContent(), "1 2 3"))
       assert.isTrue(heard.some((body) => body.includes("RIFF") && body.includes("WAVEfmt") && body.length > 16_000))

@@ -70,6 +70,19 @@ export const call = async (
   throw new Refused(response.status, detailText(detail))
 }
 
+/** Posts, and the signal only ends the reading of the answer: a message that is on its way arrives. */
+export const callAndRead = async (
+  path: string,
+  { signal: stop, ...options }: Call & { readonly signal: AbortSignal }
+): Promise<Response> => {
+  const reading = new AbortController()
+  const end = () => reading.abort()
+  const response = await call(path, { ...options, method: "POST", signal: reading.signal })
+  if (stop.aborted) end()
+  stop.addEventListener("abort", end)
+  return response
+}
+
 const reach = async (address: string, init: RequestInit): Promise<Response> => {
   try {
     const response = await fetch(address, init)

@@ -79,7 +79,8 @@ const read = async (
       }
       if (isWaiting && !isWhole) return
     } catch (error) {
-      if (stop.aborted) return
+      // A message that was refused is told also to a reader who has gone on. What the signal ended is a `DOMException`.
+      if (stop.aborted && (last > 0 || error instanceof DOMException)) return
       // The request itself was refused, so the caller gets the error and nothing is retried.
       if (last === 0 || (error instanceof Refused && error.status < 500)) throw error
     }

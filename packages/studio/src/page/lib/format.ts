@@ -24,8 +24,9 @@ export const wholeDate = (iso: string): string => new Date(iso).toLocaleString()
 
 export const duration = (millis: number): string => {
   if (millis < 1000) return `${Math.round(millis)} ms`
-  if (millis < 60_000) return `${(millis / 1000).toFixed(millis < 10_000 ? 2 : 1)} s`
-  return `${Math.floor(millis / 60_000)} min ${Math.round((millis % 60_000) / 1000)} s`
+  if (millis < 59_950) return `${(millis / 1000).toFixed(millis < 10_000 ? 2 : 1)} s`
+  const seconds = Math.round(millis / 1000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
 /** A time in few letters: `640 ms`, `1.8 s`. */

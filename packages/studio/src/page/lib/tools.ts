@@ -32,14 +32,24 @@ const parsed = (text: string) => {
 
 /** Lines if that loses nothing, otherwise JSON. */
 export const writeTools = (tools: ReadonlyArray<Tool>): string => {
-  const isPlain = tools.every((tool) => tool.type === "function" && isEmptySchema(tool.function.parameters))
-  if (!isPlain) return JSON.stringify(tools, null, 2)
-  return tools
+  const lines = tools
     .map((tool) =>
       "function" in tool ? [tool.function.name, tool.function.description].filter(Boolean).join(": ") : ""
     )
     .join("\n")
+  const read = readTools(lines)
+  const isPlain = read.length === tools.length && tools.every((tool, index) => isLine(tool, read[index]))
+  return isPlain ? lines : JSON.stringify(tools, null, 2)
 }
+
+/** Whether a line is read as this function. A description may have lines of its own, and a name stands for one that is missing. */
+const isLine = (tool: Tool, read: Tool | undefined): boolean =>
+  tool.type === "function" &&
+  read?.type === "function" &&
+  isEmptySchema(tool.function.parameters) &&
+  tool.function.strict !== true &&
+  read.function.name === tool.function.name &&
+  read.function.description === (tool.function.description || tool.function.name)
 
 const isEmptySchema = (schema: unknown): boolean =>
   typeof schema !== "object" || schema === null || Object.keys(Object(Object(schema).properties)).length === 0

@@ -31,7 +31,8 @@ export const App = (): View => {
         if (!isSomethingOpen()) isPaletteOpen.value = true
         return
       }
-      if (event.key !== "Escape" || event.defaultPrevented || isSomethingOpen()) return
+      // Escape inside of an input method only takes back what is being composed.
+      if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || isSomethingOpen()) return
       if (isListShown.value) isListShown.value = false
       // A run that waits for results is cancelled only by its button, because results may be half typed.
       else if (conversation.isRunning.value && mayAct()) act(() => conversation.cancel())()

@@ -144,7 +144,7 @@ const QueuedItem = ({ queued }: { readonly queued: Queued }): View => {
   const late = files.filter(({ status }) => status !== "completed").map(({ name }) => name)
   const stuck = isStuck(queued)
   return html`<li>
-    <p dir="auto">${queued.body.content}</p>
+    <p dir="auto">${queued.audio === null ? queued.body.content : "Spoken message"}</p>
     <div class="row">
       <span class=${classes("detail", stuck && "problem")} role="status">
         ${stuck ? `${late.join(", ")} could not be read.` : `It is sent when ${late.join(", ")} is read.`}

@@ -2,7 +2,8 @@
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { readingProgress, type Stage } from "../lib/stages.ts"
-import * as documents from "../state/documents.ts"
+import * as documents from "../state/documentLists.ts"
+import { openDocument, type Scope } from "../state/documents.ts"
 import { searchDocuments } from "../state/knowledge.ts"
 import { act, conversation, tell } from "../state/studio.ts"
 import { classes, html, type ReadonlySignal, useEffect, useState, type View } from "../view.ts"
@@ -79,7 +80,7 @@ const Excerpt = ({ excerpt }: { readonly excerpt: DocumentExcerpt }): View => {
 interface DocumentListProps {
   readonly title: string
   readonly list: ReadonlySignal<ReadonlyArray<DocumentRead>>
-  readonly scope: documents.Scope
+  readonly scope: Scope
 }
 
 const DocumentList = ({ list, scope, title }: DocumentListProps): View => {
@@ -154,7 +155,7 @@ const DocumentItem = ({ each }: { readonly each: DocumentRead }): View => {
     })
   return html`<li class=${classes(status === "error" && "failed")}>
     <div class="row">
-      <button type="button" class="quiet name" onClick=${() => act(documents.openDocument)(id)}><${Icon} name="file" /> ${filename}</button>
+      <button type="button" class="quiet name" onClick=${() => act(openDocument)(id)}><${Icon} name="file" /> ${filename}</button>
       ${mayAct() && html`<${IconButton} icon="trash" label="Delete document ${filename}" onClick=${remove} />`}
     </div>
     ${status === "processing" && html`<${Reading} document=${each} />`}

@@ -174,7 +174,7 @@ const Rename = ({
     onDone(read())
   }
   const onKey = (event: KeyboardEvent) => {
-    if (event.key !== "Escape") return
+    if (event.key !== "Escape" || event.isComposing) return
     event.stopPropagation()
     onDone(null)
   }

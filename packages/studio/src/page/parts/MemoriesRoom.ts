@@ -19,10 +19,14 @@ export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): 
   }, [id])
   useEffect(() => {
     if (search.trim() === "") return setFound(null)
+    let isWanted = true
     const timer = setTimeout(() => {
-      memory.searchMemories(id, search).then(setFound, tell)
+      memory.searchMemories(id, search).then((list) => isWanted && setFound(list), tell)
     }, 250)
-    return () => clearTimeout(timer)
+    return () => {
+      isWanted = false
+      clearTimeout(timer)
+    }
   }, [search, id, memory.memories.value])
   const shown = found ?? memory.memories.value
   const hasSome = memory.memories.value.length > 0

@@ -52,6 +52,7 @@ export const ModelPicker = ({ empty = "", from = chatModels, label, onInput, val
     setOpen(false)
   }
   const onKey = (event: KeyboardEvent) => {
+    if (event.isComposing) return
     const picked = found[active]
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault()

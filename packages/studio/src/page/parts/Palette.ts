@@ -123,7 +123,7 @@ export const Palette = (): View => {
       setActive(next)
       document.querySelector(`#found-${next}`)?.scrollIntoView({ block: "nearest" })
     }
-    if (event.key === "Enter") {
+    if (event.key === "Enter" && !event.isComposing) {
       event.preventDefault()
       choose(found[active])
     }

@@ -68,7 +68,8 @@ const EditForm = ({
     if (content !== "") onDone(content)
   }
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event)
+    if (event.isComposing) return
+    if (event.key === "Enter" && !event.shiftKey) submit(event)
     if (event.key !== "Escape") return
     event.preventDefault()
     onDone(null)

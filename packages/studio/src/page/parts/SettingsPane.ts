@@ -68,7 +68,8 @@ const optional = (text: string): string | null => (text.trim() === "" ? null : t
 
 const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View => {
   const [model, setModel] = useState(writeModelName({ provider: assistant.llm_provider, model: assistant.model_name }))
-  const [options, setOptions] = useState(() => writeOptions(assistant.model_options))
+  const [written] = useState(() => writeOptions(assistant.model_options))
+  const [options, setOptions] = useState(written)
   const [problem, setProblem] = useState<string | null>(null)
   const isFixed = !mayAct()
   const submit = (event: SubmitEvent) => {
@@ -84,7 +85,8 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
         // An empty name removes the assistant's model.
         model_name: model_name ?? "",
         llm_provider: llm_provider ?? "",
-        model_options: readOptions(options)
+        // A form cannot write every option: words to stop at may be line breaks.
+        model_options: options === written ? assistant.model_options : readOptions(options)
       })
       setProblem(null)
     } catch (error) {

@@ -2,7 +2,7 @@
  * One thread on the screen: its messages, the answer in progress, and the user's actions. The main room shows one conversation, the
  * comparison shows two. Its state is signals, so that the parts that read them redraw themselves.
  */
-import { call, json, once, post, Refused } from "../api/http.ts"
+import { call, callAndRead, json, once, post, Refused } from "../api/http.ts"
 import { follow, followWhole, type Reading } from "../api/stream.ts"
 import { batch, signal, type Signal } from "../view.ts"
 import type {
@@ -57,12 +57,15 @@ export interface Draft {
   readonly attachments: ReadonlyArray<Attachment>
   /** The user's recorded speech. */
   readonly audio: Blob | null
+  /** Called when the message did not reach the server. */
+  readonly onRefused?: () => void
 }
 
 interface Listener {
   /** An answer was read aloud, and is stored as this document. */
   readonly onSpeech?: (documentId: string) => void
-  readonly onThread: (thread: Thread) => void
+  /** A thread was made. It is not shown if another one was opened meanwhile. */
+  readonly onThread: (thread: Thread, isShown: boolean) => void
   /** The assistant of a new thread, where none is open yet. */
   readonly assistantId?: () => Promise<string>
   readonly onActivity: (threadId: string) => void
@@ -104,6 +107,8 @@ export class Conversation {
   /** Increases when another thread is shown, so that late responses for the old one are ignored. */
   private visits = 0
   private stop = new AbortController()
+  /** The thread that is being made for the first message, or for its files. */
+  private making: Promise<string> | null = null
   private runId: string | null = null
   private unread: Array<StreamEvent> = []
   private timer: ReturnType<typeof setTimeout> | null = null
@@ -131,7 +136,8 @@ export class Conversation {
   async open(threadId: string): Promise<Thread | null> {
     const visit = ++this.visits
     const thread = await json<Thread>(`/threads/${threadId}`)
-    if (visit !== this.visits) return null
+    // What this tab began meanwhile is newer than what was read.
+    if (visit !== this.visits || (threadId === this.threadId.value && this.isRunning.value)) return null
     this.reset(thread.assistant_id)
     this.threadId.value = threadId
     void this.readFacts()
@@ -158,6 +164,7 @@ export class Conversation {
   private leave(): void {
     this.stop.abort()
     this.stop = new AbortController()
+    this.making = null
     if (this.timer !== null) clearTimeout(this.timer)
     this.timer = null
     this.unread = []
@@ -166,7 +173,10 @@ export class Conversation {
 
   /** Sends a message. If the server refuses it, the conversation is as before. */
   async send(draft: Draft, title: string): Promise<void> {
+    const { signal: stop } = this.stop
     const before = this.entries.value
+    const waiting = this.waiting.value
+    const headers = once()
     const question: Question = {
       kind: "question",
       key: newKey(),
@@ -182,20 +192,26 @@ export class Conversation {
     try {
       const threadId = await this.ensureThread(title)
       const request = (stream: boolean) => () =>
-        call(messageAddress(draft.body, threadId), {
-          method: "POST",
+        callAndRead(messageAddress(draft.body, threadId), {
           body: draftBody({ ...draft, body: { ...draft.body, thread_id: threadId, stream } }),
-          signal: this.stop.signal
+          headers,
+          signal: stop
         })
-      if ("system_one" in draft.body) await this.showWhole(await (await request(false)()).json(), question.key)
+      // If another thread was opened while this one was made, the message is sent all the same.
+      if (stop.aborted) await request(true)()
+      else if ("system_one" in draft.body) await this.showWhole(await request(false)(), question.key, stop)
       else await this.listen((reading) => follow(request(true), reading), question.key)
       this.listener.onActivity(threadId)
     } catch (error) {
       if (this.isTaken(question.key)) throw error
-      batch(() => {
-        this.entries.value = before
-        this.isRunning.value = false
-      })
+      if (!stop.aborted)
+        batch(() => {
+          this.entries.value = before
+          this.isRunning.value = false
+          this.waiting.value = waiting
+          if (waiting !== null) this.changeLast((answer) => ({ ...answer, state: "waiting" }))
+        })
+      draft.onRefused?.()
       throw error
     }
   }
@@ -207,14 +223,25 @@ export class Conversation {
   /** The thread of the conversation; it is created if there is none yet. */
   async ensureThread(title: string): Promise<string> {
     if (this.threadId.value !== null) return this.threadId.value
-    const metadata = { title: title.replaceAll(/\s+/gu, " ").slice(0, 80) }
-    this.assistantId.value ??= (await this.listener.assistantId?.()) ?? null
-    const thread = await json<Thread>(`/assistants/${this.assistantId.value}/threads`, {
-      method: "POST",
-      body: { metadata }
-    })
-    this.threadId.value = thread.thread_id
-    this.listener.onThread(thread)
+    const making = this.making ?? this.makeThread(title, this.stop.signal)
+    this.making = making
+    try {
+      return await making
+    } finally {
+      if (this.making === making) this.making = null
+    }
+  }
+
+  private async makeThread(title: string, stop: AbortSignal): Promise<string> {
+    const assistantId = this.assistantId.value ?? (await this.listener.assistantId?.()) ?? null
+    // A list of characters: none is cut in the middle.
+    const metadata = { title: [...title.replaceAll(/\s+/gu, " ")].slice(0, 80).join("") }
+    const thread = await json<Thread>(`/assistants/${assistantId}/threads`, { method: "POST", body: { metadata } })
+    if (!stop.aborted) {
+      this.assistantId.value = assistantId
+      this.threadId.value = thread.thread_id
+    }
+    this.listener.onThread(thread, !stop.aborted)
     return thread.thread_id
   }
 
@@ -234,10 +261,13 @@ export class Conversation {
   private async answerCalls(act: string, body: object, outputs: ReadonlyMap<string, string>): Promise<void> {
     const threadId = this.threadId.value
     const waiting = this.waiting.value
-    if (waiting === null || threadId === null) return
+    if (waiting === null || threadId === null || this.isRunning.value) return
+    const { signal: stop } = this.stop
+    const headers = once()
     const begin = async () => {
       const path = `/threads/${threadId}/runs/${waiting.runId}/${act}?stream=true`
-      const response = await call(path, { method: "POST", body, headers: once(), signal: this.stop.signal })
+      const response = await callAndRead(path, { body, headers, signal: stop })
+      if (stop.aborted) return response
       this.changeLast((answer) => ({
         ...answer,
         calls: answer.calls.map((each) => ({ ...each, output: outputs.get(each.id) ?? each.output }))
@@ -254,7 +284,7 @@ export class Conversation {
     try {
       await this.listen((reading) => follow(begin, reading), null)
     } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 409) throw error
+      if (!(error instanceof Refused) || error.status !== 409 || stop.aborted) throw error
       await this.open(threadId)
       throw new Error(`Somebody else was first. ${error.message} You see the conversation as it is now.`, {
         cause: error
@@ -283,13 +313,10 @@ export class Conversation {
     const key = newKey()
     const isTyped = before.slice(at + 1).some((entry) => entry.kind === "answer" && entry.answer.value.typed !== null)
     const waiting = this.waiting.value
-    const send = () =>
-      call(`/threads/${this.threadId.value}/messages/${messageId}/${act}`, {
-        method: "POST",
-        body: { ...body, stream: !isTyped },
-        headers: once(),
-        signal: this.stop.signal
-      })
+    const { signal: stop } = this.stop
+    const path = `/threads/${this.threadId.value}/messages/${messageId}/${act}`
+    const headers = once()
+    const send = () => callAndRead(path, { body: { ...body, stream: !isTyped }, headers, signal: stop })
     batch(() => {
       this.waiting.value = null
       this.keptAs.value = null
@@ -297,10 +324,10 @@ export class Conversation {
       this.entries.value = [...before.slice(0, at), { ...question, key, messageId: null, text, isSent: false }]
     })
     try {
-      if (isTyped) await this.showWhole(await (await send()).json(), key)
+      if (isTyped) await this.showWhole(await send(), key, stop)
       else await this.listen((reading) => follow(send, reading), key)
     } catch (error) {
-      if (this.isTaken(key)) throw error
+      if (this.isTaken(key) || stop.aborted) throw error
       batch(() => {
         this.entries.value = before
         this.waiting.value = waiting
@@ -314,10 +341,10 @@ export class Conversation {
   async rewind(messageId: string): Promise<void> {
     const threadId = this.threadId.value
     if (threadId === null) return
+    const { signal: stop } = this.stop
     const path = `/threads/${threadId}/rewind`
     const { kept_as } = await post<{ readonly kept_as: string | null }>(path, { message_id: messageId })
-    await this.open(threadId)
-    this.keptAs.value = kept_as
+    if (!stop.aborted && (await this.open(threadId)) !== null) this.keptAs.value = kept_as
   }
 
   /** Unknown facts are not shown, so a failure is not reported. */
@@ -335,7 +362,7 @@ export class Conversation {
     const runId = this.runId ?? this.waiting.value?.runId
     if (runId === undefined || this.threadId.value === null) return
     await call(`/threads/${this.threadId.value}/runs/${runId}/cancel`, { method: "POST" })
-    this.closeWaiting()
+    if (this.waiting.value?.runId === runId) this.closeWaiting()
   }
 
   private closeWaiting(): void {
@@ -484,7 +511,9 @@ export class Conversation {
   }
 
   /** Typed answers are not streamed: the reply is complete when it arrives. */
-  private async showWhole(reply: MessageResponse, questionKey: string): Promise<void> {
+  private async showWhole(response: Response, questionKey: string, stop: AbortSignal): Promise<void> {
+    if (stop.aborted) return
+    const reply: MessageResponse = await response.json()
     const failed = reply.status === "FAILED"
     const answer: Answer = {
       ...emptyAnswer,

@@ -10,10 +10,24 @@ export const isLoaded = signal(false)
 
 const memoriesPath = (assistantId: string): string => `/assistants/${assistantId}/memories`
 
-export const loadMemories = async (assistantId: string): Promise<void> => {
+/** The assistant whose memories are shown. */
+let shown: string | null = null
+
+const read = async (assistantId: string): Promise<void> => {
   const found = await json<{ readonly memories: ReadonlyArray<Memory> }>(memoriesPath(assistantId))
+  if (shown !== assistantId) return
   memories.value = found.memories.toReversed()
   isLoaded.value = true
+}
+
+/** Shows the memories of this assistant, and those of no other until they are read. */
+export const loadMemories = async (assistantId: string): Promise<void> => {
+  if (shown !== assistantId) {
+    memories.value = []
+    isLoaded.value = false
+  }
+  shown = assistantId
+  await read(assistantId)
 }
 
 export const searchMemories = async (assistantId: string, query: string): Promise<ReadonlyArray<Memory>> => {
@@ -27,22 +41,22 @@ export const searchMemories = async (assistantId: string, query: string): Promis
 
 export const addMemory = async (assistantId: string, content: string): Promise<void> => {
   await call(memoriesPath(assistantId), { method: "POST", body: { content } })
-  await loadMemories(assistantId)
+  await read(assistantId)
 }
 
 export const changeMemory = async (assistantId: string, id: string, content: string): Promise<void> => {
   await call(`${memoriesPath(assistantId)}/${id}`, { method: "PUT", body: { content } })
-  await loadMemories(assistantId)
+  await read(assistantId)
 }
 
 export const removeMemory = async (assistantId: string, id: string): Promise<void> => {
   await call(`${memoriesPath(assistantId)}/${id}`, { method: "DELETE" })
-  await loadMemories(assistantId)
+  await read(assistantId)
 }
 
 export const forgetAll = async (assistantId: string): Promise<void> => {
   await call(memoriesPath(assistantId), { method: "DELETE" })
-  await loadMemories(assistantId)
+  await read(assistantId)
 }
 
 export const exportMemories = async (assistantId: string): Promise<void> => {
@@ -58,7 +72,7 @@ export const importMemories = async (assistantId: string): Promise<void> => {
     body: new Blob([lines], { type: "application/x-ndjson" }),
     headers: { "content-type": "application/x-ndjson" }
   })
-  await loadMemories(assistantId)
+  await read(assistantId)
 }
 
 /** The result of a turn's learning. Null: the learning takes too long. */

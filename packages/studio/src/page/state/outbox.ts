@@ -18,11 +18,16 @@ export interface Queued {
   readonly threadId: string
   readonly body: MessageBody
   readonly files: ReadonlyArray<string>
+  /** What the user said; null: nothing was recorded. */
+  readonly audio: Blob | null
 }
 
 export const queue = signal<ReadonlyArray<Queued>>([])
 
 let keys = 0
+
+/** The number of choices of files whose thread is being made. */
+let attaching = 0
 
 /** Files are uploaded to the thread at once, so that they are indexed while the message is written. */
 export const attach = async (added: ReadonlyArray<File>): Promise<void> => {
@@ -31,27 +36,41 @@ export const attach = async (added: ReadonlyArray<File>): Promise<void> => {
     notice.value = "This server keeps no documents, so nothing can be attached."
     return
   }
-  const threadId = await conversation.ensureThread(added[0]?.name ?? "")
-  await Promise.all(added.map((file) => attachFile(threadId, file)))
+  let reading: ReadonlyArray<Promise<void>> = []
+  attaching += 1
+  try {
+    const threadId = await conversation.ensureThread(added[0]?.name ?? "")
+    reading = added.map((file) => attachFile(threadId, file))
+  } finally {
+    attaching -= 1
+  }
+  await Promise.all(reading)
 }
 
 const isBeingRead = ({ status }: Upload): boolean => status === "uploading" || status === "processing"
 
-/** The files of the next message, without those of messages that wait. */
-export const attached = (): ReadonlyArray<Upload> =>
-  uploads.value.filter(({ key }) => !queue.value.some(({ files }) => files.includes(key)))
+/** The files of a thread's next message, without those of messages that wait. */
+const attachedTo = (threadId: string | null): ReadonlyArray<Upload> =>
+  uploads.value.filter(
+    (each) => each.threadId === threadId && !queue.value.some(({ files }) => files.includes(each.key))
+  )
+
+/** Those of the open thread. */
+export const attached = (): ReadonlyArray<Upload> => attachedTo(conversation.threadId.value)
 
 export const queuedFiles = ({ files }: Queued): ReadonlyArray<Upload> =>
   uploads.value.filter(({ key }) => files.includes(key))
 
 /** Sends the text with the attached files, or lets it wait for them. */
 export const send = async (content: string, audio: Blob | null = null): Promise<void> => {
-  const files = attached().filter(({ status }) => status !== "error")
   const body = bodyFor(content, options.value, can.value)
-  const threadId = conversation.threadId.value
   draft.value = ""
-  if (threadId !== null && audio === null && files.some(isBeingRead)) {
-    const waiting = { key: `queued-${++keys}`, threadId, body, files: files.map(({ key }) => key) }
+  // A thread is being made for files: the message waits for it, so that it has these files.
+  const made = attaching > 0 ? await conversation.ensureThread(content).catch(() => null) : null
+  const threadId = made ?? conversation.threadId.value
+  const files = attachedTo(threadId).filter(({ status }) => status !== "error")
+  if (threadId !== null && files.some(isBeingRead)) {
+    const waiting = { key: `queued-${++keys}`, threadId, body, files: files.map(({ key }) => key), audio }
     queue.value = [...queue.value, waiting]
     return
   }
@@ -69,31 +88,23 @@ const deliver = async (body: MessageBody, files: ReadonlyArray<Upload>, audio: B
   const attachments = files.flatMap(({ documentId }) => documentId ?? [])
   const before = uploads.value
   uploads.value = before.filter(({ key, status }) => status !== "error" && !files.some((file) => file.key === key))
-  try {
-    await conversation.send(
-      {
-        body: {
-          ...body,
-          ...(attachments.length === 0 ? {} : { attachments }),
-          ...(audio === null ? {} : { voice: { ...(isRecord(body["voice"]) ? { tts: {} } : {}), stt: {} } })
-        },
-        attachments: files.map(shownAttachment),
-        audio
+  await conversation.send(
+    {
+      body: {
+        ...body,
+        ...(attachments.length === 0 ? {} : { attachments }),
+        ...(audio === null ? {} : { voice: { ...(isRecord(body["voice"]) ? { tts: {} } : {}), stt: {} } })
       },
-      body.content === "" ? (files[0]?.name ?? "Spoken message") : body.content
-    )
-  } catch (error) {
-    if (!wasSent(body.content)) {
-      if (draft.value === "") draft.value = body.content
-      uploads.value = [...files, ...uploads.value]
-    }
-    throw error
-  }
+      attachments: files.map(shownAttachment),
+      audio,
+      onRefused: () => {
+        if (draft.value === "") draft.value = body.content
+        uploads.value = [...files, ...uploads.value]
+      }
+    },
+    body.content === "" ? (files[0]?.name ?? "Spoken message") : body.content
+  )
 }
-
-/** Whether the newest question with this text reached the server. */
-const wasSent = (content: string): boolean =>
-  conversation.entries.value.some((entry) => entry.kind === "question" && entry.text === content && entry.isSent)
 
 /** Puts a message that waits back into the field. */
 export const takeBack = (queued: Queued): void => {
@@ -117,7 +128,7 @@ effect(() => {
   const files = queuedFiles(next)
   if (files.some(isBeingRead)) return
   queue.value = queue.value.filter((each) => each !== next)
-  deliver(next.body, files, null).catch(tell)
+  deliver(next.body, files, next.audio).catch(tell)
 })
 
 export const shownAttachment = ({ documentId, name, size, status }: Upload): Attachment => ({

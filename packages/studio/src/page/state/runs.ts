@@ -57,11 +57,11 @@ const readPages = async (wanted: RunFilters, after: string | null, isWanted: () 
 
 /** Reads the newest runs that match the filters. */
 export const loadRuns = async (wanted: RunFilters): Promise<void> => {
-  const own = ++visit
   const { words: _, ...before } = filters.value
   const { words: __, ...after } = wanted
   filters.value = wanted
   if (state.value === "ready" && JSON.stringify(before) === JSON.stringify(after)) return
+  const own = ++visit
   state.value = "loading"
   known.value = []
   await readPages(wanted, null, () => own === visit)

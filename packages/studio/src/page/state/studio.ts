@@ -41,12 +41,13 @@ export const conversation = new Conversation({
   onSpeech: (documentId) => {
     playDocument(documentId).catch(tell)
   },
-  onThread: (thread) => {
+  onThread: (thread, isShown) => {
     threads.value = [thread, ...threads.value]
+    tellTabs({ kind: "threads" })
+    if (!isShown) return
     keepChoices(thread.thread_id, draftChoices.value)
     draftChoices.value = {}
     if (room.value === "talk") replace("talk", thread.thread_id)
-    tellTabs({ kind: "threads" })
   },
   assistantId: () => ensureAssistant(),
   onRun: (threadId, runId, hasEnded) => {

@@ -212,6 +212,8 @@ const listen = async (rate: number): Promise<void> => {
     now.microphone = await navigator.mediaDevices.getUserMedia({
       audio: { echoCancellation: true, noiseSuppression: true, channelCount: 1 }
     })
+    // The session may have ended while the user was asked for the microphone.
+    if (session !== now) return stopMicrophone(now)
     await now.context.audioWorklet.addModule("studio/audio/microphone.ts")
     const source = now.context.createMediaStreamSource(now.microphone)
     const worklet = new AudioWorkletNode(now.context, "microphone", { processorOptions: { rate } })
@@ -223,7 +225,7 @@ const listen = async (rate: number): Promise<void> => {
     })
     worklet.port.start()
   } catch {
-    ending.value = "The microphone cannot be used. You can write instead."
+    if (session === now) ending.value = "The microphone cannot be used. You can write instead."
   }
 }
 

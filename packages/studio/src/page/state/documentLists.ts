@@ -1,0 +1,55 @@
+/** The documents of an assistant and of a thread, with the progress of each. */
+import { call, json } from "../api/http.ts"
+import { signal } from "../view.ts"
+import type { DocumentRead } from "../wire.ts"
+import { documentsPath, type Scope, upload, watch } from "./documents.ts"
+
+export const ofAssistant = signal<ReadonlyArray<DocumentRead>>([])
+export const ofThread = signal<ReadonlyArray<DocumentRead>>([])
+
+/** Increases when other documents are asked for, so that late responses for the earlier ones are ignored. */
+let visits = 0
+
+export const loadDocuments = async (assistantId: string, threadId: string | null): Promise<void> => {
+  const visit = ++visits
+  const list = (scope: Scope) => json<ReadonlyArray<DocumentRead>>(documentsPath(scope))
+  const [own, open] = await Promise.all([
+    list({ assistant: assistantId }),
+    threadId === null ? [] : list({ thread: threadId })
+  ])
+  if (visit !== visits) return
+  ofAssistant.value = own
+  ofThread.value = open
+  for (const shown of [ofAssistant, ofThread]) {
+    for (const { document_id, status } of shown.value) if (status === "processing") follow(shown, document_id)
+  }
+}
+
+const followed = new Set<string>()
+
+/** Shows the progress of reading a document until it has ended. */
+const follow = (list: typeof ofAssistant, documentId: string): void => {
+  if (followed.has(documentId)) return
+  followed.add(documentId)
+  watch(documentId, (read) => {
+    list.value = list.value.map((each) => (each.document_id === read.document_id ? { ...each, ...read } : each))
+  })
+    .catch(() => {})
+    .finally(() => followed.delete(documentId))
+}
+
+/** Uploads files to an assistant or a thread; each is shown at once, and again when it is indexed. */
+export const addDocuments = async (scope: Scope, files: Iterable<File>): Promise<void> => {
+  const list = "thread" in scope ? ofThread : ofAssistant
+  for (const file of files) {
+    const made = await upload(scope, file)
+    list.value = [...list.value, made]
+    follow(list, made.document_id)
+  }
+}
+
+export const removeDocument = async (documentId: string): Promise<void> => {
+  await call(`/documents/${documentId}`, { method: "DELETE" })
+  ofAssistant.value = ofAssistant.value.filter(({ document_id }) => document_id !== documentId)
+  ofThread.value = ofThread.value.filter(({ document_id }) => document_id !== documentId)
+}
