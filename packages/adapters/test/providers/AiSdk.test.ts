@@ -299,6 +299,39 @@ describe("requests", () => {
     })
   )
 
+  it.effect("a message without words is named, and an answer of which nothing can be sent is left out", () =>
+    Effect.gen(function* () {
+      const thought = { type: "reasoning", text: "Hm", data: {} }
+      const messages: ReadonlyArray<ChatMessage> = [
+        { role: "user", content: [{ type: "text", text: " " }] },
+        {
+          role: "assistant",
+          content: "",
+          toolCalls: [],
+          providerData: { provider: "p", data: { model: "model-1", parts: [thought] } }
+        },
+        { role: "user", content: [{ type: "text", text: "" }, picture] }
+      ]
+      assert.deepEqual<unknown>(
+        (yield* sentPrompt(messages)).map(({ content: sent, role }) => [role, Array.from(sent, (part) => part)]),
+        [
+          ["user", [{ type: "text", text: "[This message is empty.]" }]],
+          [
+            "user",
+            [
+              {
+                type: "file",
+                mediaType: "image/png",
+                filename: "a.png",
+                data: { type: "data", data: new Uint8Array([1]) }
+              }
+            ]
+          ]
+        ]
+      )
+    })
+  )
+
   it.effect("version 3: files as it has them, no word on reasoning, the same answer", () =>
     Effect.gen(function* () {
       const asked: Array<LanguageModelV3CallOptions> = []
