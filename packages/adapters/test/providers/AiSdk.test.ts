@@ -312,23 +312,11 @@ describe("requests", () => {
         },
         { role: "user", content: [{ type: "text", text: "" }, picture] }
       ]
-      assert.deepEqual<unknown>(
-        (yield* sentPrompt(messages)).map(({ content: sent, role }) => [role, Array.from(sent, (part) => part)]),
-        [
-          ["user", [{ type: "text", text: "[This message is empty.]" }]],
-          [
-            "user",
-            [
-              {
-                type: "file",
-                mediaType: "image/png",
-                filename: "a.png",
-                data: { type: "data", data: new Uint8Array([1]) }
-              }
-            ]
-          ]
-        ]
-      )
+      const image = { mediaType: "image/png", filename: "a.png", data: { type: "data", data: new Uint8Array([1]) } }
+      assert.deepEqual<unknown>(yield* sentPrompt(messages), [
+        { role: "user", content: [{ type: "text", text: "[This message is empty.]" }] },
+        { role: "user", content: [{ type: "file", ...image }] }
+      ])
     })
   )
 
@@ -626,8 +614,8 @@ describe("embeddings", () => {
             : Promise.resolve({ embeddings: values.map(() => [1, 0]), usage: { tokens: 2 }, warnings: [] }),
         Promise.resolve(1)
       )
-      const { usage } = yield* Effect.flip(driver.embed(wanted))
-      assert.deepEqual(usage, { ...noUsage, inputTokens: 4 })
+      const failed = yield* Effect.flip(driver.embed(wanted))
+      assert.deepEqual(failed.usage, { ...noUsage, inputTokens: 4 })
     })
   )
 
