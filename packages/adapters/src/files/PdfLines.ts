@@ -55,7 +55,7 @@ export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): Rea
   const columns = [inside.filter(({ right }) => right <= x), inside.filter(({ left }) => left >= x)]
   return [
     ...lines.slice(0, from),
-    ...(isRightToLeft(inside) ? columns.reverse() : columns).flatMap(joinLines),
+    ...(isRightToLeft(inside) ? columns.toReversed() : columns).flatMap(joinLines),
     ...readingOrder(lines.slice(to).flat(), pageWidth)
   ]
 }

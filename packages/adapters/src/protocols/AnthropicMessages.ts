@@ -29,7 +29,7 @@ import {
   joinTurns,
   noteForMissingBeginning,
   noteForUnreadableFile,
-  noteForEmptyMessage,
+  partsWithWords,
   plainFileText,
   replayedFields,
   systemWithJson,
@@ -263,10 +263,8 @@ const withoutOpenCalls = ({ parts, role }: Turn): Turn => {
 
 const lowerMessage = (message: ChatMessage, request: ChatRequest): Turn => {
   switch (message.role) {
-    case "user": {
-      const parts = message.content.flatMap((part) => lowerPart(part, request))
-      return { role: "user", parts: parts.length === 0 ? [textBlock(noteForEmptyMessage)] : parts }
-    }
+    case "user":
+      return { role: "user", parts: partsWithWords(message.content).map((part) => lowerPart(part, request)) }
     case "assistant":
       return { role: "assistant", parts: lowerAnswer(message, request) }
     case "tool": {
@@ -281,10 +279,8 @@ const textBlock = (written: string): WireBlock => ({ type: "text", text: written
 /** The ids of other vendors may contain characters that Anthropic refuses. */
 const wireId = (id: string): string => id.replace(/[^\w-]/g, (character) => `_${character.charCodeAt(0).toString(16)}`)
 
-const lowerPart = (part: ContentPart, request: ChatRequest): ReadonlyArray<WireBlock> => {
-  if (part.type === "text") return hasWords(part.text) ? [part] : []
-  return [lowerFile(part, request) ?? textBlock(noteForUnreadableFile(part))]
-}
+const lowerPart = (part: ContentPart, request: ChatRequest): WireBlock =>
+  part.type === "text" ? part : (lowerFile(part, request) ?? textBlock(noteForUnreadableFile(part)))
 
 /** Undefined when the model or the protocol does not accept the file. If a model's capability is unknown, the file is sent. */
 const lowerFile = (part: FilePart, { info }: ChatRequest): WireBlock | undefined => {

@@ -28,7 +28,7 @@ import {
   joinTurns,
   noteForMissingBeginning,
   noteForUnreadableFile,
-  noteForEmptyMessage,
+  partsWithWords,
   replayedFields,
   systemWithJson,
   textOfFile,
@@ -207,10 +207,8 @@ const lowerContents = (request: ChatRequest): WireRequest => {
 
 const lowerMessage = (message: ChatMessage, request: ChatRequest, idsOfWire: ReadonlySet<string>): Turn => {
   switch (message.role) {
-    case "user": {
-      const parts = message.content.flatMap((part) => lowerPart(part, request))
-      return { role: "user", parts: parts.length === 0 ? [{ text: noteForEmptyMessage }] : parts }
-    }
+    case "user":
+      return { role: "user", parts: partsWithWords(message.content).map((part) => lowerPart(part, request)) }
     case "assistant":
       return { role: "model", parts: lowerAnswer(message, request) }
     case "tool": {
@@ -221,10 +219,10 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest, idsOfWire: Rea
   }
 }
 
-const lowerPart = (part: ContentPart, request: ChatRequest): ReadonlyArray<WirePart> => {
-  if (part.type === "text") return hasWords(part.text) ? [{ text: part.text }] : []
-  return [lowerFile(part, request) ?? { text: textOfFile(part) ?? noteForUnreadableFile(part) }]
-}
+const lowerPart = (part: ContentPart, request: ChatRequest): WirePart =>
+  part.type === "text"
+    ? { text: part.text }
+    : (lowerFile(part, request) ?? { text: textOfFile(part) ?? noteForUnreadableFile(part) })
 
 /** Undefined when the model or the protocol does not accept the file. If a model's capability is unknown, the file is sent. */
 const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined => {

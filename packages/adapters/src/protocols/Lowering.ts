@@ -94,9 +94,14 @@ export const joinTurns = <Role extends string, Part>(
   return joined
 }
 
-/** For vendors that refuse an empty message. */
-export const noteForEmptyMessage = "[This message is empty.]"
+const noteForEmptyMessage = "[This message is empty.]"
 /** For vendors that refuse a conversation whose first message is the model's. */
 export const noteForMissingBeginning = "[What came before is left out.]"
 
 export const hasWords = (text: string): boolean => text.trim() !== ""
+
+/** The parts of a user's message without blank texts, which some vendors refuse. Never empty. */
+export const partsWithWords = (content: ReadonlyArray<ContentPart>): ReadonlyArray<ContentPart> => {
+  const parts = content.filter((part) => part.type !== "text" || hasWords(part.text))
+  return parts.length === 0 ? [{ type: "text", text: noteForEmptyMessage }] : parts
+}

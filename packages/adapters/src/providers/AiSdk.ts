@@ -51,6 +51,7 @@ import {
   readArguments,
   type FilePart,
   noteForUnreadableFile,
+  partsWithWords,
   systemWithJson,
   textOfFile
 } from "../protocols/Lowering.ts"
@@ -165,14 +166,17 @@ interface FileForm<Data> {
 
 const lowerMessages = <Data>(request: ChatRequest, form: FileForm<Data>): Array<Message<Data>> => {
   const system = systemWithJson(request)
-  const messages = request.messages.map((message) => lowerMessage(message, request, form))
+  // Some vendors refuse an answer without parts.
+  const messages = request.messages
+    .map((message) => lowerMessage(message, request, form))
+    .filter(({ content }) => content.length > 0)
   return system === null ? messages : [{ role: "system", content: system }, ...messages]
 }
 
 const lowerMessage = <Data>(message: ChatMessage, request: ChatRequest, form: FileForm<Data>): Message<Data> => {
   switch (message.role) {
     case "user":
-      return { role: "user", content: message.content.map((part) => lowerPart(part, form)) }
+      return { role: "user", content: partsWithWords(message.content).map((part) => lowerPart(part, form)) }
     case "assistant":
       return { role: "assistant", content: replayedParts(message, request).map(lowerAnswerPart) }
     case "tool": {

@@ -47,7 +47,13 @@ import * as Stream from "effect/Stream"
 import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../protocols/BridgedAnswer.ts"
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
 import { faultOfStatus, machineCode, retryHeaders, tellsContextTooLong } from "../protocols/Fault.ts"
-import { readArguments, noteForUnreadableFile, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
+import {
+  readArguments,
+  noteForUnreadableFile,
+  partsWithWords,
+  systemWithJson,
+  textOfFile
+} from "../protocols/Lowering.ts"
 import { type AnswerPart, replayedParts } from "../protocols/Replay.ts"
 import { count, finite, lookUp, record } from "../protocols/Wire.ts"
 
@@ -114,14 +120,17 @@ const isLayer = <I, S extends object>(found: S | Layer.Layer<I, unknown>): found
 
 const lowerMessages = (request: ChatRequest): ReadonlyArray<Prompt.MessageEncoded> => {
   const system = systemWithJson(request)
-  const messages = request.messages.map((message) => lowerMessage(message, request))
+  // Some vendors refuse an answer without parts.
+  const messages = request.messages
+    .map((message) => lowerMessage(message, request))
+    .filter(({ content }) => content.length > 0)
   return system === null ? messages : [{ role: "system", content: system }, ...messages]
 }
 
 const lowerMessage = (message: ChatMessage, request: ChatRequest): Prompt.MessageEncoded => {
   switch (message.role) {
     case "user":
-      return { role: "user", content: message.content.map((part) => lowerPart(part, request.info)) }
+      return { role: "user", content: partsWithWords(message.content).map((part) => lowerPart(part, request.info)) }
     case "assistant":
       return { role: "assistant", content: replayedParts(message, request).map(lowerAnswerPart) }
     case "tool": {

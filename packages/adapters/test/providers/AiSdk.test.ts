@@ -299,6 +299,27 @@ describe("requests", () => {
     })
   )
 
+  it.effect("a message without words is named, and an answer of which nothing can be sent is left out", () =>
+    Effect.gen(function* () {
+      const thought = { type: "reasoning", text: "Hm", data: {} }
+      const messages: ReadonlyArray<ChatMessage> = [
+        { role: "user", content: [{ type: "text", text: " " }] },
+        {
+          role: "assistant",
+          content: "",
+          toolCalls: [],
+          providerData: { provider: "p", data: { model: "model-1", parts: [thought] } }
+        },
+        { role: "user", content: [{ type: "text", text: "" }, picture] }
+      ]
+      const image = { mediaType: "image/png", filename: "a.png", data: { type: "data", data: new Uint8Array([1]) } }
+      assert.deepEqual<unknown>(yield* sentPrompt(messages), [
+        { role: "user", content: [{ type: "text", text: "[This message is empty.]" }] },
+        { role: "user", content: [{ type: "file", ...image }] }
+      ])
+    })
+  )
+
   it.effect("version 3: files as it has them, no word on reasoning, the same answer", () =>
     Effect.gen(function* () {
       const asked: Array<LanguageModelV3CallOptions> = []
@@ -593,8 +614,8 @@ describe("embeddings", () => {
             : Promise.resolve({ embeddings: values.map(() => [1, 0]), usage: { tokens: 2 }, warnings: [] }),
         Promise.resolve(1)
       )
-      const { usage } = yield* Effect.flip(driver.embed(wanted))
-      assert.deepEqual(usage, { ...noUsage, inputTokens: 4 })
+      const failed = yield* Effect.flip(driver.embed(wanted))
+      assert.deepEqual(failed.usage, { ...noUsage, inputTokens: 4 })
     })
   )
 

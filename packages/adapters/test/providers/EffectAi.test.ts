@@ -253,6 +253,30 @@ describe("requests", () => {
     })
   )
 
+  it.effect("name a message without words, and leave out an answer of which nothing can be sent", () =>
+    Effect.gen(function* () {
+      const thought = { type: "reasoning", text: "Hm", data: {} }
+      const asked = yield* askedBy({
+        messages: [
+          { role: "user", content: [{ type: "text", text: " " }] },
+          {
+            role: "assistant",
+            content: "",
+            toolCalls: [],
+            providerData: { provider: "p", data: { model: "model-1", parts: [thought] } }
+          }
+        ]
+      })
+      assert.deepEqual(
+        asked.prompt.content.map((message) => [
+          message.role,
+          partsIn(message).map((part) => (part.type === "text" ? part.text : part.type))
+        ]),
+        [["user", ["[This message is empty.]"]]]
+      )
+    })
+  )
+
   it.effect("reach the model by its name and the customer's key, with the services that the host configures", () =>
     Effect.gen(function* () {
       class Limit extends Context.Service<Limit, number>()("test/Limit") {}
