@@ -27,7 +27,7 @@ import { OpenSessions } from "./OpenSessions.ts"
 import { RealtimeSession } from "./RealtimeSession.ts"
 import { SessionAdmission } from "./SessionAdmission.ts"
 import { makeDoor, type SessionDoor } from "./SessionDoor.ts"
-import { sessionReport } from "./SessionKeeper.ts"
+import { reportCharge } from "./SessionKeeper.ts"
 import { millis, SessionLimits } from "./SessionLimits.ts"
 import { SessionPlaces } from "./SessionPlace.ts"
 import type { Ending } from "./SessionSteps.ts"
@@ -141,5 +141,5 @@ const reportCharges = Effect.fnUntraced(
   Effect.asVoid
 )
 
-const report = (metering: MeteringPort, { number, ownerId, sessionId, threadId, ...charge }: SessionCharge) =>
-  Effect.provideService(metering.record(sessionReport({ sessionId, threadId }, number, charge)), Principal, { ownerId })
+const report = (metering: MeteringPort, charge: SessionCharge) =>
+  Effect.provideService(reportCharge(metering, charge, charge), Principal, { ownerId: charge.ownerId })

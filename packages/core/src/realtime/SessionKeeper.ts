@@ -10,6 +10,7 @@ import type { Charge } from "../metering/Charge.ts"
 import type { MeteringPort, UsageReport } from "../metering/Metering.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { inTime } from "../primitives/Deadlines.ts"
 import { ChargeId, MessageId, newId, RunId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -65,6 +66,16 @@ export const sessionReport = (
   usage,
   charges: [{ provider, model, purpose, usage }]
 })
+
+/** Reports a charge. A meter that does not answer must not hold the session, nor the charges of others. */
+export const reportCharge = (
+  metering: MeteringPort,
+  session: Pick<SessionLease, "sessionId" | "threadId">,
+  charge: SessionCharge
+): Effect.Effect<void, StoreUnavailable, Principal> =>
+  metering
+    .record(sessionReport(session, charge.number, charge))
+    .pipe(inTime("10 seconds", () => Effect.die(new Error("The host's meter did not answer within 10 seconds"))))
 
 export interface KeeperSetup {
   readonly store: typeof SessionStore.Service
@@ -165,7 +176,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   const meter = Effect.gen(function* () {
     const told = unmetered
     if (told.length === 0) return
-    for (const charge of told) yield* metering.record(sessionReport(lease, charge.number, charge))
+    for (const charge of told) yield* reportCharge(metering, lease, charge)
     yield* store.reported(told)
     unmetered = unmetered.filter((charge) => !told.includes(charge))
   }).pipe(

@@ -732,6 +732,63 @@ describe("the end", () => {
     )
   })
 
+  it.effect(
+    "a meter that does not answer holds neither the conversation, nor the end of a session, nor the charges of others",
+    () => {
+      const reports: Array<UsageReport> = []
+      let unanswered: string | null = null
+      let isDown = true
+      const metering = {
+        ensureCredit: () => Effect.void,
+        record: (report: UsageReport) =>
+          Effect.suspend(() => {
+            unanswered ??= report.runId
+            if (report.runId === unanswered) return Effect.never
+            if (isDown) return Effect.fail(new StoreUnavailable({ operation: "meter" }))
+            return Effect.sync(() => void reports.push(report))
+          })
+      }
+      const beats = [hear("One?"), say("Two."), hear("Three?"), say("Four."), hang]
+      return Effect.gen(function* () {
+        const client = yield* TestRealtime.connect()
+        const { threadId } = yield* client.next("SessionBegin")
+        for (const _ of ["One?", "Three?"]) {
+          client.speak(frame)
+          yield* client.next("ResponseDone")
+          yield* TestClock.adjust("15 seconds")
+        }
+        assert.deepStrictEqual(
+          (yield* stored(threadId)).map(([, text]) => text),
+          ["One?", "Two.", "Three?", "Four."]
+        )
+        client.send({ _tag: "Stop" })
+        const ending = yield* Effect.forkChild(refusedWith(client, "billing_pending"))
+        yield* TestClock.adjust("20 seconds")
+        assert.strictEqual(yield* Fiber.join(ending), "fault")
+        yield* startTurn(ThreadId.make(threadId))
+        const other = yield* TestRealtime.connect()
+        const { sessionId } = yield* other.next("SessionBegin")
+        yield* other.next("ResponseDone")
+        other.send({ _tag: "Stop" })
+        yield* refusedWith(other, "billing_pending")
+        isDown = false
+        yield* TestClock.adjust("10 minutes")
+        assert.deepStrictEqual(
+          reports.map(({ runId }) => String(runId)),
+          [sessionId]
+        )
+      }).pipe(
+        Effect.scoped,
+        asNewOwner,
+        Effect.provide(
+          TestRealtime.layer([beats, [say("Five.")]]).pipe(
+            Layer.provide([Layer.succeed(Metering, metering), Logger.layer([])])
+          )
+        )
+      )
+    }
+  )
+
   it.effect("a lease is renewed after the store has failed in a way that nobody foresaw", () => {
     const state = InMemory.makeState()
     let isFirst = true
