@@ -94,6 +94,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   test("MUST open no more than `sessionsAtOnce` sessions of the principal, of ten at the same time, and count open ones only", function* () {
     const store = yield* SessionStore
     const options = { lease: anHour, messages: 1, at: moment(3), sessionsAtOnce: 3 }
+    yield* asNewOwner(Effect.flatMap(openThread, ({ id }) => heldSession(id)))
     const threads = yield* Effect.all(Array.from({ length: 10 }, () => openThread))
     const outcomes = yield* Effect.forEach(
       threads,
