@@ -6,7 +6,6 @@ import { Principal } from "@colloquy/core"
 import { FollowUpStore, type KeyRecord, KeyStore, RunStore } from "@colloquy/core/adapters"
 import {
   DocumentStore,
-  type Prunable,
   RetentionStore,
   ScheduleStore,
   SealedSecretStore,
@@ -272,21 +271,19 @@ finds(WebhookStore, webhookStoreContract, [
   ]
 ])
 
-finds(RetentionStore, retentionStoreContract, [
-  ...(["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps"] as const).map(
-    (kind) =>
-      [
-        `deletes ${kind} of every age`,
-        (store: typeof RetentionStore.Service) => ({
-          prune: (what: Prunable, before: Date, limit: number) =>
-            store.prune(what, what === kind ? new Date(Date.UTC(2200, 0)) : before, limit)
-        }),
-        "MUST keep records that are not older than the given time"
-      ] as const
-  )
-])
+finds(
+  RetentionStore,
+  retentionStoreContract,
+  (["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps"] as const).map((kind) => [
+    `deletes ${kind} of every age`,
+    (store) => ({
+      prune: (what, before, limit) => store.prune(what, what === kind ? new Date(Date.UTC(2200, 0)) : before, limit)
+    }),
+    "MUST keep records that are not older than the given time"
+  ])
+)
 
-/** A store of secrets that forgets an owner in one of its keys. */
+/** Runs what a store does for one owner, whoever asks. */
 const oneForAll = Principal.provide("everybody")
 finds(SealedSecretStore, sealedSecretStoreContract, [
   [
