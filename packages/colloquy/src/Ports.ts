@@ -51,12 +51,15 @@ export interface PlainAudit {
 
 /** Asks an account of the host's own before each call of a model, and tells it afterwards what was used. */
 export interface PlainCredit {
-  /** Called before something is spent. False, or `refuse` with a sentence for the user: it is not spent. */
+  /** Called before something is spent, and counts nothing. False, or `refuse` with a sentence for the user: it is not spent. */
   readonly ensure?: (
     need: CreditNeed,
     context: PortContext
   ) => Soon<boolean | { readonly refuse: string; readonly waitMillis?: number }>
-  /** What a leg of a run used. It may come twice after a crash: count each `runId` and `leg` once. */
+  /**
+   * What a leg of a run used. It may come twice, also at once, or before an earlier leg: count each `runId` and `leg` once, also without
+   * credit, and do not throw on a repeat.
+   */
   readonly record?: (report: UsageReport, context: PortContext) => Soon<void>
   /** What was spent outside of a turn. Count each `id` once. */
   readonly recordCharges?: (report: ChargeReport, context: PortContext) => Soon<void>

@@ -1,6 +1,8 @@
 /** Ports as plain async code: those of a host that keeps everything in maps fulfil the contracts of the kernel, and a kernel asks them. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { auditStoreSuite, blobStoreSuite, rateLimiterSuite } from "@colloquy/testing/contracts"
+import { auditStoreSuite, blobStoreSuite, meteringSuite, rateLimiterSuite } from "@colloquy/testing/contracts"
+import { Principal } from "@colloquy/core"
+import type { UsageReport } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import { InsufficientCredit, type PlainAudit, type PlainBlobs, type PlainCredit, portsLayer } from "colloquy"
 import { documents } from "colloquy/documents"
@@ -72,7 +74,29 @@ const blobsIn = (kept: Map<string, Blob>): PlainBlobs => {
   }
 }
 
+const accounts = new Map<string, { credit: number; readonly booked: Map<string, number> }>()
+const accountFor = (owner: string) => {
+  const account = accounts.get(owner) ?? { credit: 10, booked: new Map<string, number>() }
+  accounts.set(owner, account)
+  return account
+}
+const bookedBy = (owner: string) => [...accountFor(owner).booked.values()].reduce((sum, each) => sum + each, 0)
+const price = ({ charges }: Pick<UsageReport, "charges">) =>
+  charges.reduce((sum, { usage }) => sum + (usage.costUsd ?? 0), 0)
+const booking: PlainCredit = {
+  ensure: async (_, { owner }) => bookedBy(owner) < accountFor(owner).credit || { refuse: "Top up your account." },
+  record: async (report, { owner }) =>
+    void accountFor(owner).booked.set(`${report.runId}/${report.leg}`, price(report)),
+  recordCharges: async (report, { owner }) => void accountFor(owner).booked.set(report.id, price(report)),
+  balance: ({ owner }) => accountFor(owner).credit - bookedBy(owner)
+}
+
 rateLimiterSuite("plain code", portsLayer({ rateLimiter }))
+meteringSuite("plain code", portsLayer({ credit: booking }), {
+  price,
+  counted: Effect.map(Principal, ({ ownerId }) => bookedBy(ownerId)),
+  exhaust: Effect.map(Principal, ({ ownerId }) => void (accountFor(ownerId).credit = bookedBy(ownerId)))
+})
 auditStoreSuite("plain code: AuditStore", Layer.merge(InMemory.layer, portsLayer({ audit: auditIn([]) })))
 blobStoreSuite("plain code: BlobStore", Layer.merge(InMemory.layer, portsLayer({ blobs: blobsIn(new Map()) })))
 

@@ -72,6 +72,21 @@ describe("evaluate", () => {
     await kernel.close()
   })
 
+  it("plays the script of a case behind cases without one, and then answers as before", async () => {
+    const kernel = await TestKernel.open([], { model: { otherwise: say("Otherwise.") } })
+    const cases: ReadonlyArray<ScriptedCase> = [
+      { question: "First?" },
+      { question: "Second?", script: [say("By the script.")] },
+      { question: "Third?" }
+    ]
+    const { results } = await evaluate(cases, { kernel })
+    assert.deepStrictEqual(
+      results.map(({ content }) => content),
+      ["Otherwise.", "By the script.", "Otherwise."]
+    )
+    await kernel.close()
+  })
+
   it("plays the script of each case, and answers the client's tools from the record", async () => {
     const kernel = await TestKernel.open([])
     const tools = [

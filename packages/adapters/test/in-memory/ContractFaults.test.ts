@@ -2,8 +2,16 @@
  * What the contracts of stores say of a single fault. Each line is a fault in a store that is sound otherwise, and the case that finds it.
  * The same cases pass on the sound stores, in `Contracts.test.ts`.
  */
+import { Principal } from "@colloquy/core"
 import { FollowUpStore, type KeyRecord, KeyStore, RunStore } from "@colloquy/core/adapters"
-import { DocumentStore, ScheduleStore, WebhookStore } from "@colloquy/core/wings"
+import {
+  DocumentStore,
+  RetentionStore,
+  ScheduleStore,
+  SealedSecretStore,
+  SessionStore,
+  WebhookStore
+} from "@colloquy/core/wings"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,8 +23,11 @@ import { documentStoreContract } from "../../../testing/src/contracts/DocumentSt
 import { followUpStoreContract } from "../../../testing/src/contracts/FollowUpStoreContract.ts"
 import { keyStoreContract } from "../../../testing/src/contracts/KeyStoreContract.ts"
 import { runQueueContract } from "../../../testing/src/contracts/RunQueueContract.ts"
+import { retentionStoreContract } from "../../../testing/src/contracts/RetentionStoreContract.ts"
 import { asNewOwner } from "../../../testing/src/contracts/Samples.ts"
 import { scheduleStoreContract } from "../../../testing/src/contracts/ScheduleStoreContract.ts"
+import { sealedSecretStoreContract } from "../../../testing/src/contracts/SealedSecretStoreContract.ts"
+import { sessionStoreContract } from "../../../testing/src/contracts/SessionStoreContract.ts"
 import { webhookStoreContract } from "../../../testing/src/contracts/WebhookStoreContract.ts"
 import { InMemory } from "../../src/in-memory/index.ts"
 
@@ -257,5 +268,60 @@ finds(WebhookStore, webhookStoreContract, [
         )
     }),
     "MUST store what came of an attempt of this round"
+  ]
+])
+
+finds(
+  RetentionStore,
+  retentionStoreContract,
+  (["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps"] as const).map((kind) => [
+    `deletes ${kind} of every age`,
+    (store) => ({
+      prune: (what, before, limit) => store.prune(what, what === kind ? new Date(Date.UTC(2200, 0)) : before, limit)
+    }),
+    "MUST keep records that are not older than the given time"
+  ])
+)
+
+/** Runs what a store does for one owner, whoever asks. */
+const oneForAll = Principal.provide("everybody")
+finds(SealedSecretStore, sealedSecretStoreContract, [
+  [
+    "has one secret of a name, of the last owner",
+    (store) => {
+      const owners = new Map<string, string>()
+      return {
+        find: (name) =>
+          Effect.flatMap(Principal, ({ ownerId }) =>
+            owners.get(name) === ownerId ? oneForAll(store.find(name)) : Effect.succeed(null)
+          ),
+        put: (name, sealed) =>
+          Effect.flatMap(Principal, ({ ownerId }) => {
+            owners.set(name, ownerId)
+            return oneForAll(store.put(name, sealed))
+          })
+      }
+    },
+    "MUST give the principal's own secret, and replace it"
+  ]
+])
+
+finds(SessionStore, sessionStoreContract, [
+  [
+    "counts the open sessions of all owners",
+    (store) => {
+      let open = 0
+      return {
+        open: (threadId, sessionId, options) =>
+          Effect.tap(
+            store.open(threadId, sessionId, {
+              ...options,
+              sessionsAtOnce: options.sessionsAtOnce === undefined ? null : Math.max(0, options.sessionsAtOnce! - open)
+            }),
+            ({ _tag }) => Effect.sync(() => void (options.sessionsAtOnce === undefined && _tag === "Opened" && open++))
+          )
+      }
+    },
+    "MUST open no more than `sessionsAtOnce` sessions of the principal"
   ]
 ])

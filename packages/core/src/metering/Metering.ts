@@ -61,17 +61,22 @@ export const chatCredit: CreditNeed = { purpose: "chat", amountUsd: null }
 export interface MeteringPort {
   /**
    * Called before a run is stored (a refusal means that nothing is stored and nothing is charged), and by tools before they spend (a
-   * refusal is reported to the model).
+   * refusal is reported to the model). MUST count nothing, because what it permits may never be spent. MUST refuse an owner without credit
+   * with `InsufficientCredit`, also where no price is known.
    */
   readonly ensureCredit: (need: CreditNeed) => Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
   /**
-   * Called after every settled leg that reached a model or has other charges, whatever its end. It may be repeated after a crash: count each
-   * (run, leg) once.
+   * Called after every settled leg that reached a model or has other charges, whatever its end. A report may be repeated after a crash, and
+   * may come twice at once, or before that of an earlier leg. MUST count each (run, leg) once, for the principal; a repeat MUST NOT fail.
+   * MUST count all charges of a leg, also those that the credit does not cover.
    */
   readonly record: (report: UsageReport) => Effect.Effect<void, StoreUnavailable, Principal>
-  /** Called after something was spent outside of a turn: learning, indexing. Absent: the host counts turns only. */
+  /**
+   * Called after something was spent outside of a turn: learning, indexing. MUST count each id once, for the principal, also beside the legs
+   * of the same run. Absent: the host counts turns only.
+   */
   readonly recordCharges?: (report: ChargeReport) => Effect.Effect<void, StoreUnavailable, Principal>
-  /** The principal's balance in US dollars; null if the principal has none. Absent: the host keeps no balances. */
+  /** The principal's balance in US dollars, which MUST be finite; null if there is none. Absent: the host keeps no balances. */
   readonly balance?: Effect.Effect<number | null, StoreUnavailable, Principal>
 }
 

@@ -6,6 +6,7 @@ import { ChargeId, FollowUpStore, newId, RunStore, ThreadStore, UsageLedger } fr
 import { type Prunable, RetentionStore } from "@colloquy/core/wings"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -39,7 +40,7 @@ const pruneAll = Effect.fnUntraced(function* (what: Prunable, before = farFuture
 const readLog = (turn: { readonly runId: Parameters<typeof storedRun>[0] }) =>
   RunStore.use((store) => store.read(turn.runId, 0))
 
-const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): void => {
+export const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): void => {
   test("MUST delete the whole log of a run that has ended, and leave run, messages and listing as they are", function* () {
     const { id } = yield* openThread
     const turn = yield* startTurn(id)
@@ -77,9 +78,20 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   })
 
   test("MUST keep records that are not older than the given time", function* () {
+    const [followUps, ledger, runs] = [yield* FollowUpStore, yield* UsageLedger, yield* RunStore]
     const turn = yield* startTurn((yield* openThread).id, { idempotency: { key: "young", fingerprint: "f" } })
     yield* settleTurn(turn)
     const log = yield* readLog(turn)
+    const { id: threadId } = yield* openThread
+    const deleted = yield* startTurn(threadId)
+    yield* (yield* ThreadStore).remove(threadId)
+    const charge = yield* newId(ChargeId)
+    const charges = [{ provider: "p", model: "m", purpose: "embedding", usage: sampleUsage(7, 2) }]
+    yield* ledger.add(charge, charges, null)
+    const dead = yield* sampleFollowUp(`retention-${charge}`)
+    yield* followUps.add([dead])
+    for (const claim of yield* followUps.claim([dead.kind], 1, anHour))
+      yield* followUps.fail(claim, { error: "No.", pause: null, isCounted: true })
     const { endedAt } = yield* storedRun(turn.runId)
     const anHourAgo = new Date((endedAt?.getTime() ?? 0) - 3_600_000)
     for (const what of [
@@ -93,7 +105,17 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
       yield* pruneAll(what, anHourAgo)
     }
     assert.deepStrictEqual(yield* readLog(turn), log)
-    assert.isTrue(Option.isSome(yield* RunStore.use((store) => store.findRepeated("young"))))
+    assert.isTrue(Option.isSome(yield* runs.findRepeated("young")))
+    assert.strictEqual(yield* settleTurn(deleted, { charges: [] }), "deleted")
+    yield* ledger.add(charge, charges, null)
+    const embedded = (yield* ledger.recent({ limit: 10, skip: 0 })).days.filter(
+      ({ purpose }) => purpose === "embedding"
+    )
+    assert.deepStrictEqual(
+      embedded.map(({ usage }) => usage.inputTokens),
+      [7]
+    )
+    assert.isTrue(Option.isSome(yield* followUps.find(dead.kind, dead.key)))
   })
 
   test("MUST delete no more than the limit at once", function* () {
@@ -143,6 +165,11 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
     assert.strictEqual(yield* counted, 7)
     yield* ledger.add(id, [charge], null)
     assert.strictEqual(yield* counted, 14)
+    // What was begun and has no end is still to be charged.
+    yield* ledger.begin(yield* newId(ChargeId), [charge], null)
+    yield* pruneAll("chargeReceipts")
+    yield* ledger.endBegun(Duration.zero, 100_000)
+    assert.strictEqual(yield* counted, 21)
   })
 
   test("MUST delete dead follow-ups, and none that is open or done", function* () {

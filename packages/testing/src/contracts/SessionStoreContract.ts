@@ -95,6 +95,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     const store = yield* SessionStore
     // A limit need not be a whole number.
     const options = { lease: anHour, messages: 1, at: moment(3), sessionsAtOnce: 2.5 }
+    yield* asNewOwner(Effect.flatMap(openThread, ({ id }) => heldSession(id)))
     const threads = yield* Effect.all(Array.from({ length: 10 }, () => openThread))
     const outcomes = yield* Effect.forEach(
       threads,

@@ -92,6 +92,8 @@ const player = (
     { readonly reached: Deferred.Deferred<void>; readonly released: Deferred.Deferred<void> }
   >()
   let interrupted = 0
+  /** Steps of the script. */
+  let played = 0
 
   const gate = (name: string) => {
     const known = gates.get(name) ?? { reached: Deferred.makeUnsafe<void>(), released: Deferred.makeUnsafe<void>() }
@@ -105,8 +107,9 @@ const player = (
 
   const chat: ChatDriver = (request) =>
     Stream.suspend(() => {
-      const beats =
-        script[requests.length] ?? (otherwise === undefined ? undefined : toBeats(chosen(otherwise, request)))
+      const step = script[played]
+      if (step !== undefined) played++
+      const beats = step ?? (otherwise === undefined ? undefined : toBeats(chosen(otherwise, request)))
       requests.push(request)
       if (beats === undefined)
         return complain(`The script has no step ${requests.length}: the model was called more often than that.`)
@@ -136,7 +139,7 @@ const player = (
     reached: (name = "gate") => Deferred.await(gate(name).reached),
     release: (name = "gate") => Effect.asVoid(Deferred.succeed(gate(name).released, undefined)),
     complaints: () =>
-      requests.length < script.length && otherwise === undefined
+      played < script.length && otherwise === undefined
         ? [...complaints, `The script has ${script.length} steps, but the model was called ${requests.length} times.`]
         : complaints
   }
