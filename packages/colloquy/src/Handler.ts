@@ -45,7 +45,11 @@ export const withHandler = <Open extends Pick<OpenKernel<Kernel.Kernel>, "close"
 
   const end = async () => {
     isClosed = true
-    await Promise.all([...mounted].map((dispose) => dispose())).finally(kernel.close)
+    try {
+      await Promise.all([...mounted].map((dispose) => dispose()))
+    } finally {
+      await kernel.close()
+    }
   }
   let ended: Promise<void> | undefined
   const close = () => (ended ??= end())

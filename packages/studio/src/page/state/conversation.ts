@@ -235,7 +235,7 @@ export class Conversation {
   private async makeThread(title: string, stop: AbortSignal): Promise<string> {
     const assistantId = this.assistantId.value ?? (await this.listener.assistantId?.()) ?? null
     // A list of characters: none is cut in the middle.
-    const metadata = { title: [...title.replaceAll(/\s+/gu, " ")].slice(0, 80).join("") }
+    const metadata = { title: Array.from(title.replaceAll(/\s+/gu, " ")).slice(0, 80).join("") }
     const thread = await json<Thread>(`/assistants/${assistantId}/threads`, { method: "POST", body: { metadata } })
     if (!stop.aborted) {
       this.assistantId.value = assistantId
