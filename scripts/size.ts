@@ -10,16 +10,16 @@ import { packages, root } from "./Workspace.ts"
 const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: number }>> = {
   "@colloquy/core": { own: 76_500 },
   "@colloquy/core/answers": { own: 21_000 },
-  "@colloquy/core/voice": { own: 26_700 },
+  "@colloquy/core/voice": { own: 26_900 },
   "@colloquy/core/media": { own: 30_000 },
   "@colloquy/core/outputs": { own: 8_500 },
-  "@colloquy/core/helpers": { own: 12_500 },
+  "@colloquy/core/helpers": { own: 12_600 },
   "@colloquy/core/inspection": { own: 8_600 },
   "@colloquy/core/web-search": { own: 15_000 },
   "@colloquy/core/schedules": { own: 12_000 },
   "@colloquy/core/webhooks": { own: 12_000 },
-  "@colloquy/core/evals": { own: 59_600 },
-  "@colloquy/http": { whole: 203_600 },
+  "@colloquy/core/evals": { own: 59_800 },
+  "@colloquy/http": { whole: 203_900 },
   "@colloquy/http/client": { whole: 45_000 },
   "the client of @colloquy/http": { whole: 45_000 }
 }
