@@ -25,8 +25,8 @@ export class RetentionStore extends Context.Service<
   {
     /**
      * Deletes records older than a time, at most `limit` of them (for `logs`: the logs of at most `limit` runs), and returns how many. Each log
-     * MUST be counted once, also an empty one. MUST NOT wait for rows that another caller has locked; these are left for the next call. The log of a run that has not ended (also one
-     * that waits for its client) MUST stay complete. A log MUST be deleted as a whole.
+     * MUST be counted once, also an empty one. MUST NOT wait for rows that another caller has locked; these are left for the next call. The log
+     * of a run that has not ended (also one that waits for its client) MUST stay complete. A log MUST be deleted as a whole.
      */
     readonly prune: (what: Prunable, before: Date, limit: number) => Effect.Effect<number, StoreUnavailable>
   }
