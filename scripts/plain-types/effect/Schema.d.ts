@@ -37,6 +37,8 @@ interface Optional {
   readonly "~optional": true
 }
 type MayBeAbsent<Schema extends OfAnything> = Schema & Optional
+/** Absent in what is decoded only. */
+type WithDefault<Schema extends OfAnything, _Services = never> = Of<Schema["Type"]>
 
 type Fields = { readonly [Name in string]: OfAnything }
 type Whole<Value> = { [Name in keyof Value]: Value[Name] } & {}
@@ -73,6 +75,7 @@ export type {
   TupleOf as Tuple,
   RecordOf as $Record,
   MayBeAbsent as optionalKey,
+  WithDefault as withDecodingDefaultKey,
   ObjectOf as Struct,
   TaggedOf as TaggedStruct,
   ClassOf as Class
