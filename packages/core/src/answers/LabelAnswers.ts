@@ -9,7 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
-import { ModelError, withSpent } from "../models/ModelError.ts"
+import { ModelError } from "../models/ModelError.ts"
 import type { NextTokenDriver } from "../models/NextTokenDriver.ts"
 import { estimateTokens } from "../models/EstimateTokens.ts"
 import { addUsage, noUsage, Usage } from "../primitives/Usage.ts"
@@ -26,7 +26,7 @@ import {
   toSumOne,
   weighLabels
 } from "./Labels.ts"
-import { answerEach, unreadable } from "./QuestionByQuestion.ts"
+import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 import type { Question } from "./Question.ts"
 import type { Refusals } from "./Refusals.ts"
 

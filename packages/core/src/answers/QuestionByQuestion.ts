@@ -59,3 +59,9 @@ const answerOne = <E>(
 /** The model's text is not an answer to the question. Its usage is paid for all the same. */
 export const unreadable = ({ provider, model }: Pick<AnswerRequest, "provider" | "model">, usage: Usage): ModelError =>
   new ModelError({ reason: "malformed", code: "no_such_label", provider, model, usage })
+
+/** The same error, with additional usage. */
+export const withSpent = (error: ModelError, spent: Usage): ModelError =>
+  spent === noUsage
+    ? error
+    : new ModelError(Object.assign({}, error, { usage: addUsage(error.usage ?? noUsage, spent) }))

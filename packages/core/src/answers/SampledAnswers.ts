@@ -8,10 +8,9 @@ import type { ChatDriver } from "../models/ChatDriver.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
-import { withSpent } from "../models/ModelError.ts"
 import { byOption, demandLabel, labelIn, optionLabels, labelPrompt, rules, toSumOne } from "./Labels.ts"
 import type { Question } from "./Question.ts"
-import { answerEach, unreadable } from "./QuestionByQuestion.ts"
+import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 /** Answers without a label do not count. If no answer has a label, there is no distribution. */
 const answerSampled = Effect.fnUntraced(function* (

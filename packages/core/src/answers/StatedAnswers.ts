@@ -5,10 +5,9 @@ import type { ChatDriver } from "../models/ChatDriver.ts"
 import { noUsage, addUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
-import { withSpent } from "../models/ModelError.ts"
 import { byOption, fold, type OptionLabel, optionLabels, labelPrompt, rules, toSumOne } from "./Labels.ts"
 import type { Question } from "./Question.ts"
-import { answerEach, unreadable } from "./QuestionByQuestion.ts"
+import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 const answerStated = Effect.fnUntraced(function* (
   chat: ChatDriver,

@@ -3,7 +3,7 @@
  * (`isRetryable`). The text states the fact and never contains what the provider wrote, because that may contain a prompt or a key.
  */
 import * as Schema from "effect/Schema"
-import { addUsage, noUsage, Usage } from "../primitives/Usage.ts"
+import { Usage } from "../primitives/Usage.ts"
 
 /** Why a model gave no answer. */
 export const ModelErrorReason = Schema.Literals([
@@ -106,9 +106,3 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
     return this.shouldRetry ?? facts[this.reason].retryable
   }
 }
-
-/** The same error, with additional usage. */
-export const withSpent = (error: ModelError, spent: Usage): ModelError =>
-  spent === noUsage
-    ? error
-    : new ModelError(Object.assign({}, error, { usage: addUsage(error.usage ?? noUsage, spent) }))

@@ -295,7 +295,7 @@ export const heardPart = (text: string, heardMillis: number, generatedMillis: nu
   let end = text.slice(0, length).search(/(?<!\S)\S*$/u)
   const [run = ""] = /^\S*/u.exec(text.slice(end)) ?? []
   if (withoutSpaces.test(run)) {
-    for (const { segment } of words.segment(run)) {
+    for (const { segment } of new Intl.Segmenter("en", { granularity: "word" }).segment(run)) {
       if (end + segment.length > length) break
       end += segment.length
     }
@@ -306,7 +306,6 @@ export const heardPart = (text: string, heardMillis: number, generatedMillis: nu
 /** Scripts that put no spaces between words. */
 const withoutSpaces =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-const words = new Intl.Segmenter("en", { granularity: "word" })
 
 const chargeLast = (conversation: Conversation, usage: Usage): Conversation => {
   const last = conversation.entries.findLast(({ role }) => role === "assistant")
