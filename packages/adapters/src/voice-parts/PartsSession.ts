@@ -130,8 +130,8 @@ export class PartsSession {
         this.interrupt("present")
       },
       heard: (pieces) => this.hearing.hear(pieces),
-      ended: (audio) => {
-        this.isSpeaking = false
+      ended: (audio, goesOn) => {
+        this.isSpeaking = goesOn
         this.hearing.end(audio)
       }
     })

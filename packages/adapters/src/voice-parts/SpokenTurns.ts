@@ -1,6 +1,6 @@
 /**
  * Cuts the sound of a client into turns: it keeps a little sound before the beginning, everything until the end, and nothing between turns. A turn
- * that does not end is ended after a minute.
+ * that does not end is ended after a minute, and the next one begins with the sound that follows.
  */
 import { joinBytes, makeWholeSamples } from "@colloquy/core/adapters"
 import { type DetectorSettings, pieceBytes, pieceMillis, type TurnDetector } from "./TurnDetector.ts"
@@ -13,7 +13,8 @@ export interface SpokenTurnsListener {
   readonly began: () => void
   /** The pieces of the turn while it is spoken, from its beginning, each once. */
   readonly heard: (pieces: ReadonlyArray<Uint8Array>) => void
-  readonly ended: (sound: Uint8Array) => void
+  /** `goesOn`: the turn has reached its longest time, and the user speaks on. */
+  readonly ended: (sound: Uint8Array, goesOn: boolean) => void
 }
 
 export interface SpokenTurns {
@@ -41,13 +42,13 @@ export const makeSpokenTurns = (
     told = pieces.length
   }
 
-  const end = (): void => {
+  const end = (goesOn = false): void => {
     if (told > 0) tell()
     const sound = joinBytes(pieces)
-    isSpeaking = false
+    isSpeaking = goesOn
     pieces = []
     told = 0
-    ended(sound)
+    ended(sound, goesOn)
   }
 
   const detect = detector?.((signal) => {
@@ -63,11 +64,9 @@ export const makeSpokenTurns = (
     pieces.push(piece)
     if (detect === undefined) isSpeaking = true
     if (isSpeaking) tell()
-    const most = isSpeaking ? longestMillis : leadMillis
-    if (pieces.length * pieceMillis <= most) return detect?.(piece)
-    if (isSpeaking) end()
-    else pieces.shift()
+    else if (pieces.length * pieceMillis > leadMillis) pieces.shift()
     detect?.(piece)
+    if (isSpeaking && pieces.length * pieceMillis >= longestMillis) end(true)
   }
 
   return {

@@ -17,8 +17,8 @@ const detectedTurns = (sound: ReadonlyArray<Uint8Array>, size = 961) => {
     {
       began: () => told.push("began"),
       heard: (more) => pieces.push(...more),
-      ended: (audio) => {
-        told.push(Math.round(audio.byteLength / 48))
+      ended: (audio, goesOn) => {
+        told.push(Math.round(audio.byteLength / 48), ...(goesOn ? ["goes on"] : []))
         // What was told while it was spoken is the whole turn, each sample once. A turn that never began was not told.
         const heard = Buffer.concat(pieces.splice(0))
         assert.isTrue(heard.length === 0 ? audio.byteLength < 300 * 48 + 960 : heard.equals(audio))
@@ -58,10 +58,15 @@ describe("turns by energy and pauses", () => {
     assert.strictEqual(detectedTurns([room, noise(500, 6000), noise(1000, 320)]).told.length, 2)
   })
 
-  it("a turn without an end is ended after a minute, and a commit ends what there is", () => {
+  it("speech without a pause is a turn for each minute, and no word between them is lost", () => {
+    const { told } = detectedTurns([noise(125_000, 5000), noise(1000, 20)])
+    assert.deepStrictEqual(told, ["began", 60_000, "goes on", 60_000, "goes on", 5400])
+  })
+
+  it("a commit ends what there is", () => {
     const { told, turns } = detectedTurns([noise(65_000, 5000)], 96_000)
-    assert.strictEqual(told[1], 60_020)
     assert.isTrue(turns.commit())
+    assert.deepStrictEqual(told, ["began", 60_000, "goes on", 5000])
     turns.clear()
     assert.isFalse(turns.commit())
   })

@@ -67,6 +67,28 @@ describe("a voice from parts", () => {
     })
   )
 
+  const words = ["First minute.", "The end."]
+  const messages: Array<ReadonlyArray<unknown>> = []
+  voiceStory(
+    "hears all of a speech without pauses that is longer than a minute, and answers after it",
+    model({
+      hears: () => words.shift() ?? "",
+      thinks: (request) => {
+        messages.push(request.messages.map(({ content }) => content))
+        return writes("Understood.")
+      }
+    }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      yield* client.next("SessionBegin")
+      for (let second = 0; second < 70; second++) client.speak(loud(1000))
+      client.speak(silence(600))
+      yield* client.next("ResponseDone")
+      const said = ["First minute.", "The end."].map((text) => [{ type: "text", text }])
+      assert.deepStrictEqual(messages, [said])
+    })
+  )
+
   voiceStory(
     "speaks the first sentence while the rest is written; the answer keeps how long each stage took",
     model({
