@@ -156,7 +156,7 @@ export class ModelLoop extends Context.Service<
           )
           leg.explanation = withNotes(prompt.explanation, recalled.notes)
           leg.leavingSoon = prompt.leavingSoon
-          if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded ?? nothingUsed)
+          if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded ?? nothingUsed, model.info)
           const request = asking({
             provider: model.provider,
             model: model.model,

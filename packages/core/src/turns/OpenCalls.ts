@@ -258,7 +258,6 @@ export class OpenCalls extends Context.Service<
             const { history, lease: held, reserved } = continued
             const ofLeg = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
             const budget = budgets.begin({
-              info: model.info,
               assistantId,
               lease: held,
               reserved,

@@ -107,7 +107,7 @@ export class Recovery extends Context.Service<
         const outcome = afterTools(why, leg, run.leg)
         const terminal = terminalEvent(leg, outcome, null, run.lastSequence + sequenceLeap)
         const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
-        const ofRun = { lease, assistantId: run.assistantId, explanation: null, leavingSoon: 0 }
+        const ofRun = { lease, assistantId: leg.assistant?.id ?? run.assistantId, explanation: null, leavingSoon: 0 }
         const ends = yield* endFollowUps({ leg: run.leg, runId: run.id, status: outcome.status }, plan)
         const ordered = [...(yield* partFollowUps(planned, leg, outcome.status, ofRun)), ...ends]
         const { approvedResults: ran } = leg

@@ -42,7 +42,6 @@ export const resumedRuns: Layer.Layer<
       const apiKey = yield* keys.find(leg.plan.provider)
       const child = yield* shareBelow(store, run)
       const budget = budgets.begin({
-        info: leg.model.info,
         assistantId,
         lease: held,
         reserved: null,

@@ -48,7 +48,8 @@ const countedAtOnce = 256
 
 export class TurnBudget {
   private readonly quota: Quota
-  private readonly prices: CountedPrices
+  /** Those of the model that answers at the moment. */
+  private prices: CountedPrices
   private readonly assistantId: AssistantId
   private readonly counter: TokenCounterPort
   private readonly store: typeof RunStore.Service
@@ -74,7 +75,6 @@ export class TurnBudget {
 
   constructor(setup: {
     readonly quota: Quota
-    readonly info: ModelInfo
     readonly assistantId: AssistantId
     readonly counter: TokenCounterPort
     readonly store: typeof RunStore.Service
@@ -85,7 +85,7 @@ export class TurnBudget {
     readonly above: BudgetAbove | null
   }) {
     this.quota = setup.quota
-    this.prices = countedPrices(setup.info, setup.quota.assumedPrices)
+    this.prices = setup.quota.assumedPrices
     this.assistantId = setup.assistantId
     this.counter = setup.counter
     this.store = setup.store
@@ -98,8 +98,13 @@ export class TurnBudget {
   }
 
   /** Called before a model call, with the usage of all earlier steps of the leg. */
-  begin(promptTokens: number, { charges, ownUsage, usage }: Used): Effect.Effect<void, BudgetExceeded> {
+  begin(
+    promptTokens: number,
+    { charges, ownUsage, usage }: Used,
+    info: ModelInfo
+  ): Effect.Effect<void, BudgetExceeded> {
     return Effect.suspend(() => {
+      this.prices = countedPrices(info, this.quota.assumedPrices)
       const own = this.amount(ownUsage)
       const all = this.amount(usage)
       this.children = { tokens: all.tokens - own.tokens, usd: Math.max(all.usd - own.usd, 0) }

@@ -93,7 +93,6 @@ export class WriteTurn extends Context.Service<
 
       const makeBudget = ({ leg, place, request }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
         budgets.begin({
-          info: leg.model.info,
           assistantId: place.assistant.id,
           lease,
           reserved,

@@ -1,12 +1,26 @@
 /** Conversations that are handed over in the middle of a turn, and the legs that follow. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, say, ScriptedModel } from "@colloquy/testing"
-import { Assistants, type AssistantId, Principal, Threads, type TurnPart, TurnParts, Turns } from "@colloquy/core"
+import { callTool, callTools, Crash, hang, pause, say, scripted, ScriptedModel } from "@colloquy/testing"
+import {
+  Assistants,
+  type AssistantId,
+  Kernel,
+  noQuota,
+  Principal,
+  Providers,
+  Quotas,
+  Threads,
+  type TurnPart,
+  TurnParts,
+  Turns
+} from "@colloquy/core"
+import { Helpers } from "@colloquy/core/helpers"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { failureFrom, openKernel, storedRun, story, weather } from "../support/Story.ts"
+import { TestClock } from "effect/testing"
+import { failureFrom, openKernel, storedRun, story, transcript, weather } from "../support/Story.ts"
 import { slowStores } from "../support/WatchedStores.ts"
 
 const handoff = (assistantId: AssistantId, name: string) => ({ assistantId, name, description: `Goes on as ${name}` })
@@ -137,6 +151,71 @@ describe("a conversation that is handed over", () => {
       assert.deepStrictEqual((yield* asked).at(-1), ["Second", "hand_back", "weather"])
       assert.isUndefined(again?.sampling)
     })
+  )
+
+  it.effect("counts the limit of a run at the prices of the model that answers", () =>
+    Effect.gen(function* () {
+      const paced = Array.from({ length: 50 }, () => [say("word ".repeat(100)), pause("1 millis")])
+      const provider = scripted([callTool("hand_off_to_second", { reason: "?" }), paced])
+      const priced = (usd: number) => ({ inputCostPerMillionTokens: 0, outputCostPerMillionTokens: usd })
+      const known = { ...provider, describe: (model: string) => priced(model === "dear" ? 1000 : 0.01) }
+      const kernel = Helpers.layer().pipe(
+        Layer.provideMerge(Kernel.layer),
+        Layer.fresh,
+        Layer.provide([
+          Providers.layer({ providers: [known], defaults: { provider: known.id, model: "cheap" } }),
+          Layer.succeed(Quotas, () => ({ ...noQuota, usdPerRun: 1 }))
+        ]),
+        Layer.provideMerge(InMemory.layer)
+      )
+      yield* Effect.gen(function* () {
+        const assistants = yield* Assistants
+        const { id: second } = yield* assistants.create({ name: "second", provider: known.id, model: "dear" })
+        const first = yield* assistants.create({ name: "first", handoffs: [handoff(second, "second")] })
+        const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", assistantId: first.id }))
+        yield* TestClock.adjust("1 second")
+        yield* turn.reply
+        assert.strictEqual((yield* storedRun(turn)).fault?.code, "budget_exceeded")
+        // A thousand tokens cost a dollar there.
+        const [, [, , said] = assert.fail()] = yield* transcript(turn.threadId)
+        assert.isBelow(said?.length ?? 0, 8000)
+      }).pipe(Principal.provide("ada"), Effect.provide(kernel))
+    })
+  )
+
+  it.effect("has follow-ups of the assistant that has it, also when its process died", () =>
+    Effect.gen(function* () {
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      const doom = yield* Crash.make()
+      const one = yield* openKernel([callTool("hand_off_to_second", { reason: "?" }), [say("Half"), hang]], {
+        stores: doom.stores(stores)
+      })
+      const ended: Array<AssistantId> = []
+      const watching: TurnPart<boolean> = {
+        name: "watching",
+        plan: Schema.Boolean,
+        decide: () => Effect.succeed({ plan: true }),
+        followUps: (_, { assistantId }) => {
+          ended.push(assistantId)
+          return []
+        }
+      }
+      yield* one.run(Layer.build(TurnParts.part(watching)))
+      const assistants = yield* one.run(Assistants)
+      const { id: second } = yield* assistants.create({ name: "second" })
+      const first = yield* assistants.create({ name: "first", handoffs: [handoff(second, "second")] })
+      const turn = yield* one.run(
+        Turns.use((turns) => turns.start({ content: "Hi", assistantId: first.id, stream: true }))
+      )
+      yield* TestClock.adjust("1 second")
+      doom.kill()
+      yield* Effect.addFinalizer(() => doom.bury)
+      const two = yield* openKernel([], { stores })
+      yield* two.run(Layer.build(TurnParts.part(watching)))
+      yield* TestClock.adjust("40 seconds")
+      assert.deepInclude(yield* two.run(storedRun(turn)), { status: "FAILED" })
+      assert.deepStrictEqual(ended, [second])
+    }).pipe(Principal.provide("ada"))
   )
 
   it.effect("does not go on without a guard that has joined with the assistant that has it", () =>
