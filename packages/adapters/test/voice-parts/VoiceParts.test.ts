@@ -68,13 +68,13 @@ describe("a voice from parts", () => {
   )
 
   const words = ["First minute.", "The end."]
-  const messages: Array<ReadonlyArray<unknown>> = []
+  const heard: Array<ChatRequest["messages"]> = []
   voiceStory(
     "hears all of a speech without pauses that is longer than a minute, and answers after it",
     model({
       hears: () => words.shift() ?? "",
       thinks: (request) => {
-        messages.push(request.messages.map(({ content }) => content))
+        heard.push(request.messages)
         return writes("Understood.")
       }
     }),
@@ -84,8 +84,11 @@ describe("a voice from parts", () => {
       for (let second = 0; second < 70; second++) client.speak(loud(1000))
       client.speak(silence(600))
       yield* client.next("ResponseDone")
-      const said = ["First minute.", "The end."].map((text) => [{ type: "text", text }])
-      assert.deepStrictEqual(messages, [said])
+      const said = ["First minute.", "The end."].map((text) => ({
+        role: "user" as const,
+        content: [{ type: "text" as const, text }]
+      }))
+      assert.deepStrictEqual(heard, [said])
     })
   )
 

@@ -91,7 +91,7 @@ export class WriteTurn extends Context.Service<
       const budgets = yield* TurnBudgets
       const findQuota = yield* Quotas
 
-      const makeBudget = ({ leg, place, request }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
+      const makeBudget = ({ place, request }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
         budgets.begin({
           assistantId: place.assistant.id,
           lease,
