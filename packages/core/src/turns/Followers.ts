@@ -146,8 +146,23 @@ const makeFollow = Effect.gen(function* () {
     }).pipe(Effect.provideService(Principal, principal))
   })
 
-  const laterReader = (principal: typeof Principal.Service) => {
-    const shownEvents = makeShownEvents(texts)
+  /** What parts have kept up to an event. Of the leg that this process works on, the store may not have all yet. */
+  const keptUntil = Effect.fnUntraced(function* (runId: RunId, until: number, log: RunLog<TurnEvent> | undefined) {
+    const kept: Array<TurnEvent> = []
+    const add = (events: ReadonlyArray<TurnEvent>) =>
+      kept.push(...events.filter(({ _tag, sequence }) => _tag === "PartKept" && sequence <= until))
+    let last = 0
+    while (last < until) {
+      const { events } = yield* readPage(runId, last)
+      add(events)
+      last = events.at(-1)?.sequence ?? until
+    }
+    if (log !== undefined) add(log.events)
+    return kept
+  })
+
+  const laterReader = (principal: typeof Principal.Service, runId: RunId, after: number, log?: RunLog<TurnEvent>) => {
+    const shownEvents = makeShownEvents(texts, keptUntil(runId, after, log))
     return (pull: EventPull): EventPull =>
       Effect.flatMap(pull, (events) => Effect.provideService(shownEvents(events), Principal, principal))
   }
@@ -156,7 +171,7 @@ const makeFollow = Effect.gen(function* () {
   const follow: Follow = (principal, runId, after, own, found) => {
     const log = own ?? running.get(runId)?.log
     // The caller that has begun the leg reads while it is written. A later reader may come after a deletion.
-    const shown = own === undefined ? laterReader(principal) : (pull: EventPull) => pull
+    const shown = own === undefined ? laterReader(principal, runId, after, log) : (pull: EventPull) => pull
     return pullStream((scope) =>
       log !== undefined && after >= log.first - 1
         ? Effect.sync(() => shown(fromMemory(principal, runId, after, log, scope)))

@@ -17,18 +17,36 @@ import type { TurnEvent } from "./TurnEvent.ts"
 type Parts = ReadonlyMap<string, KeptTexts>
 type Events = NonEmptyReadonlyArray<TurnEvent>
 
-/** For one reader, who passes the events in order: a search tool keeps what it found before its output is logged. */
+type ReadEvents = Effect.Effect<ReadonlyArray<TurnEvent>, StoreUnavailable, Principal>
+
+/**
+ * For one reader, who passes the events in order: a search tool keeps what it found before its output is logged. `before` reads the events
+ * that the reader does not get, because it begins after them; it is used once, and only if there is such an output.
+ */
 export const makeShownEvents = (
-  texts: typeof RecalledTexts.Service
+  texts: typeof RecalledTexts.Service,
+  before: ReadEvents
 ): ((events: Events) => Effect.Effect<Events, StoreUnavailable, Principal>) => {
   const hidden = new Set<string>()
+  let unread: ReadEvents | null = before
   return (events) => {
     const parts = texts.parts()
-    return events.some((event) => mayKeepTexts(event, parts))
-      ? texts.reading((shownByPart) => map(events, (event) => shownEvent(event, parts, shownByPart, hidden)))
-      : Effect.succeed(events)
+    if (!events.some((event) => mayKeepTexts(event, parts))) return Effect.succeed(events)
+    const reading = unread !== null && events.some((event) => isFound(event, parts)) ? unread : nothing
+    return Effect.flatMap(reading, (passed) => {
+      if (reading === unread) unread = null
+      return texts.reading((shownByPart) => {
+        for (const event of passed) shownEvent(event, parts, shownByPart, hidden)
+        return map(events, (event) => shownEvent(event, parts, shownByPart, hidden))
+      })
+    })
   }
 }
+
+const nothing: ReadEvents = Effect.succeed([])
+
+const isFound = (event: TurnEvent, parts: Parts): boolean =>
+  event._tag === "HostedResult" && [...parts.values()].some(({ tools }) => tools.includes(event.toolName))
 
 const mayKeepTexts = (event: TurnEvent, parts: Parts): boolean =>
   "part" in event
