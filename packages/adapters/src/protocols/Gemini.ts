@@ -17,6 +17,7 @@ import type {
 } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { type ApiKey, hidden } from "./ApiKey.ts"
+import { newCallId } from "./CallId.ts"
 import { type Fault, machineCode } from "./Fault.ts"
 import { errorDialect, toFault } from "./GeminiErrors.ts"
 import {
@@ -475,7 +476,7 @@ export const driver =
   (request) => {
     const stream: StreamDialect<AnswerState> = {
       ...errorDialect,
-      start: () => start(request, () => `call_${crypto.randomUUID()}`),
+      start: () => start(request, newCallId),
       step,
       end
     }

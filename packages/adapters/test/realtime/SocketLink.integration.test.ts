@@ -253,6 +253,30 @@ describe("a vendor over a socket", () => {
   )
 
   live(
+    "is left for a new connection each time that it says goodbye, also when a dial is refused in between",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(gemini(server))
+      let current = yield* Effect.promise(server.connection)
+      current.say({ setupComplete: {} })
+      yield* session.heard("Ready")
+      for (const handle of ["h1", "h2", "h3"]) {
+        current.say({ sessionResumptionUpdate: { newHandle: handle, resumable: true } })
+        current.say({ goAway: { timeLeft: "10s" } })
+        const next = yield* Effect.promise(server.connection)
+        const opening = yield* Effect.promise(() => next.message((message) => "setup" in message))
+        assert.deepInclude(opening["setup"], { sessionResumption: { handle } })
+        next.say({ setupComplete: {} })
+        yield* Effect.promise(() => current.closed)
+        current = next
+      }
+      session.link.sendAudio(Buffer.from("microphone"))
+      yield* Effect.promise(() => current.message((message) => "realtimeInput" in message))
+      assert.isFalse(session.events.some(({ _tag }) => _tag === "Closed"))
+    })
+  )
+
+  live(
     "that was left for another connection leaves nothing that goes on",
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
