@@ -40,6 +40,7 @@ import { type Call, type StreamDialect, streamAnswer, type TransportSettings } f
 import {
   base64,
   count,
+  finite,
   fromBase64,
   isRecord,
   jsonRecord,
@@ -410,9 +411,9 @@ const cite = (state: AnswerState, web: unknown, events: Array<ChatEvent>): void 
   events.push({ _tag: "Source", url, title: text(record(web).title) ?? null })
 }
 
-/** Every chunk has the usage so far; the last one counts. The vendor's count of output tokens does not include those of reasoning. */
+/** Chunks have the usage so far, or none at all; the last one counts. The vendor's count of output tokens does not include those of reasoning. */
 export const readUsage = (usage: unknown): Usage | null => {
-  if (!isRecord(usage)) return null
+  if (!isRecord(usage) || finite(usage.promptTokenCount) === undefined) return null
   const reasoningTokens = count(usage.thoughtsTokenCount)
   return {
     inputTokens: count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount),

@@ -21,6 +21,7 @@ import type * as Schema from "effect/Schema"
 import {
   base64,
   count,
+  finite,
   isRecord,
   jsonRecord,
   list,
@@ -633,7 +634,7 @@ const isPureAudio = (message: WireRecord): boolean => {
 
 /** Tokens of reasoning are output, tokens of tool use are input. The field names differ from those of `protocols/Gemini`. */
 const readUsage = (metadata: unknown, prices: GeminiVoicePrices | undefined): Usage | null => {
-  if (!isRecord(metadata)) return null
+  if (!isRecord(metadata) || finite(metadata["promptTokenCount"]) === undefined) return null
   const reasoningTokens = count(metadata["thoughtsTokenCount"])
   const inputTokens = count(metadata["promptTokenCount"]) + count(metadata["toolUsePromptTokenCount"])
   const outputTokens = count(metadata["responseTokenCount"]) + reasoningTokens

@@ -16,7 +16,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { WebSocket } from "ws"
 import { sentenceIn } from "../protocols/Fault.ts"
-import { parseJson } from "../protocols/Wire.ts"
+import { parseJson, wellFormedJson } from "../protocols/Wire.ts"
 import type { MappedSession, VendorMapping } from "./VendorMapping.ts"
 import { dial, type DialFailure, frameBytes, type SocketSettings } from "./Dial.ts"
 import type { VendorSocket } from "./VendorSocket.ts"
@@ -184,7 +184,7 @@ const makeRedaction = (apiKey: Redacted.Redacted<string> | null) => {
 const shortestKey = 4
 
 const sendTo = (socket: WebSocket, message: string): void => {
-  if (socket.readyState === WebSocket.OPEN) socket.send(message)
+  if (socket.readyState === WebSocket.OPEN) socket.send(wellFormedJson(message))
 }
 
 /** Larger than the head of any frame. */

@@ -458,6 +458,18 @@ describe("what the client sends to provider_b", () => {
   })
 })
 
+describe("usage of provider_b", () => {
+  it("stays when a later message has no figures", () => {
+    const recorded = ready()
+    const usageMetadata = { promptTokenCount: 300, responseTokenCount: 60 }
+    recorded.hear(audio("AAAA"), { usageMetadata }, { ...said("Ten"), usageMetadata: { trafficType: "ON_DEMAND" } })
+    recorded.hear({ serverContent: { turnComplete: true } })
+    const used = recorded.neutral().flatMap((event) => (event._tag === "Used" ? [event.usage] : []))
+    assert.lengthOf(used, 1)
+    assert.deepInclude(used[0], { inputTokens: 300, outputTokens: 60, estimated: false })
+  })
+})
+
 describe("goAway", () => {
   const update = { sessionResumptionUpdate: { newHandle: "h1", resumable: true } }
 
