@@ -469,9 +469,8 @@ const joinDetail = ({ details, openDetails }: AnswerState, piece: WireRecord): v
 export const end = (state: AnswerState, events: Array<ChatEvent>, marked: boolean): void => {
   if (!marked && state.finish === null) return
   state.splitter?.end(events)
-  const calls = state.calls.filter(
-    (call) => call.name !== undefined && (state.finish !== "length" || areArguments(call.arguments))
-  )
+  const isCut = state.finish === "length" || state.finish === "content_filter"
+  const calls = state.calls.filter((call) => call.name !== undefined && (!isCut || areArguments(call.arguments)))
   for (const call of calls) {
     const { id, name = "" } = call
     events.push({

@@ -142,6 +142,13 @@ describe("tool calls in pieces", () => {
     assert.deepStrictEqual(events, [{ _tag: "Finished", reason: "stop", model: null, providerData: null }])
   })
 
+  it("a call that the content filter cut in two is none", () => {
+    const half = piece({ index: 0, id: "a", function: { name: "f", arguments: '{"x' } })
+    const { events } = read([half, delta({}, "content_filter")])
+    assert.deepStrictEqual(readyCalls(events), [])
+    assert.strictEqual(finishedEvent(events).reason, "filtered")
+  })
+
   it("the calls decide on the finish reason, and a call that the length cut in two is none", () => {
     const whole = piece({ index: 0, id: "a", function: { name: "f", arguments: "{}" } })
     const half = piece({ index: 1, id: "b", function: { name: "f", arguments: '{"x' } })
