@@ -300,7 +300,7 @@ describe("the name of a model", () => {
         const { chat, embedding, nextToken } = Provider.provider({
           baseUrl: "http://127.0.0.1/v1",
           fetch: async (url) => {
-            urls.push(String(url))
+            urls.push(new Request(url).url)
             return Response.json({ error: { status: "NOT_FOUND" } }, { status: 404 })
           }
         })

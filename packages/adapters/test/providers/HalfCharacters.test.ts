@@ -12,7 +12,7 @@ describe("half of a character", () => {
       const bodies: Array<string> = []
       const { chat } = Anthropic.provider({
         fetch: async (_, init) => {
-          bodies.push(String(init?.body))
+          bodies.push(await new Response(init?.body).text())
           return Response.json({ type: "message", content: [{ type: "text", text: "Hi" }], stop_reason: "end_turn" })
         }
       })
