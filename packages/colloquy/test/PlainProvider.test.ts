@@ -43,15 +43,20 @@ describe("a provider of plain code", () => {
 
   it("calls tools, and reads their results in the next step", async () => {
     const clock = tool({ name: "clock", description: "The time", parameters: z.object({}), execute: () => "noon" })
+    const ids: Array<string> = []
     const colloquy = await open(
       async function* ({ messages, tools }) {
         const last = messages.at(-1)
-        if (last?.role === "tool") yield `It is ${last.output}.`
-        else yield { toolCall: { name: tools[0]?.name ?? "" } }
+        if (last?.role === "tool") {
+          ids.push(last.toolCallId)
+          yield `It is ${last.output}.`
+        } else yield { toolCall: { name: tools[0]?.name ?? "" } }
       },
       { tools: [clock] }
     )
     assert.strictEqual((await colloquy.send({ content: "What time is it?" })).content, "It is noon.")
+    // Chat Completions takes no longer id, if the conversation goes on there.
+    assert.match(ids.join(), /^[\w-]{1,40}$/u)
     await colloquy.close()
   })
 

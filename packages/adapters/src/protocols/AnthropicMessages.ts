@@ -17,6 +17,7 @@ import type {
 } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { type ApiKey, hidden } from "./ApiKey.ts"
+import { newCallId } from "./CallId.ts"
 import { errorDialect, toFault } from "./AnthropicErrors.ts"
 import type { Fault } from "./Fault.ts"
 import {
@@ -572,7 +573,7 @@ export const driver =
   (request) => {
     const stream: StreamDialect<AnswerState> = {
       ...errorDialect,
-      start: () => start(request, () => `toolu_${crypto.randomUUID()}`),
+      start: () => start(request, newCallId),
       step,
       toTextChunk,
       end

@@ -11,6 +11,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { newCallId } from "./CallId.ts"
 import { areArguments, type FilePart } from "./Lowering.ts"
 import { keepParts, type KeptPart } from "./Replay.ts"
 import { isRecord, json } from "./Wire.ts"
@@ -31,7 +32,7 @@ export interface BridgedAnswer {
   ) => void
   readonly openCall: (id: string, name: string, data: PartData, events: Array<ChatEvent>) => void
   readonly addToCall: (id: string, delta: string, events: Array<ChatEvent>) => void
-  /** Completes a call. `written` holds all its arguments, and is ignored if they came in pieces. */
+  /** Completes a call. `written` holds all its arguments, which are not added if they came in pieces. A later call may have the same id. */
   readonly endCall: (id: string, name: string, written: string, data: PartData, events: Array<ChatEvent>) => void
   /** Ends the answer. `usage` is null if the library does not report it. */
   readonly finish: (reason: FinishReason, model: string | null, usage: Usage | null, events: Array<ChatEvent>) => void
@@ -49,7 +50,8 @@ interface OpenCall {
   readonly id: string
   name: string
   written: string
-  isWhole: boolean
+  /** The arguments as the library told them with the whole call; null before. */
+  whole: string | null
   readonly data: GatheredData
 }
 
@@ -57,6 +59,7 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
   const showsReasoning = request.thinking?.excludeReasoning !== true
   const parts: Array<OpenPart | OpenCall> = []
   const current = new Map<string, OpenPart>()
+  /** The newest call of each id. */
   const calls = new Map<string, OpenCall>()
   let spoken = 0
   let reasoned = false
@@ -92,35 +95,38 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
 
   const openCall = (id: string, name: string, data: PartData, events: Array<ChatEvent>): OpenCall => {
     const known = calls.get(id)
-    if (known !== undefined) {
+    if (known?.whole === null) {
       join(known.data, data)
       return known
     }
-    const call: OpenCall = { type: "call", id, name, written: "", isWhole: false, data: join(new Map(), data) }
+    const ownId = known === undefined ? id : newCallId()
+    const call: OpenCall = { type: "call", id: ownId, name, written: "", whole: null, data: join(new Map(), data) }
     calls.set(id, call)
     parts.push(call)
-    events.push({ _tag: "ToolCallStart", id, name })
+    events.push({ _tag: "ToolCallStart", id: ownId, name })
     return call
   }
 
   const addToCall: BridgedAnswer["addToCall"] = (id, delta, events) => {
     const call = calls.get(id)
-    if (call === undefined || call.isWhole || delta === "") return
+    if (call === undefined || call.whole !== null || delta === "") return
     call.written += delta
-    events.push({ _tag: "ToolCallDelta", id, arguments: delta })
+    events.push({ _tag: "ToolCallDelta", id: call.id, arguments: delta })
   }
 
   const endCall: BridgedAnswer["endCall"] = (id, name, written, data, events) => {
+    const known = calls.get(id)
+    // A call that the library repeats.
+    if (known?.whole === written && known.name === name) return
     const call = openCall(id, name, data, events)
-    if (call.isWhole) return
     if (call.written === "") addToCall(id, written, events)
-    call.isWhole = true
+    call.whole = written
   }
 
   const finish: BridgedAnswer["finish"] = (reason, model, usage, events) => {
-    const ready = [...calls.values()].filter(
-      (call) => call.isWhole && (reason !== "length" || areArguments(call.written))
-    )
+    const ready = parts
+      .filter((part) => part.type === "call")
+      .filter((call) => call.whole !== null && (reason !== "length" || areArguments(call.written)))
     for (const { id, name, written } of ready) {
       events.push({ _tag: "ToolCallReady", call: { id, name, arguments: written.trim() === "" ? "{}" : written } })
     }

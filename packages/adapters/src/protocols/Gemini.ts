@@ -17,6 +17,7 @@ import type {
 } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { type ApiKey, hidden } from "./ApiKey.ts"
+import { newCallId } from "./CallId.ts"
 import { type Fault, machineCode } from "./Fault.ts"
 import { errorDialect, toFault } from "./GeminiErrors.ts"
 import {
@@ -39,6 +40,7 @@ import { type Call, type StreamDialect, streamAnswer, type TransportSettings } f
 import {
   base64,
   count,
+  finite,
   fromBase64,
   isRecord,
   jsonRecord,
@@ -409,9 +411,9 @@ const cite = (state: AnswerState, web: unknown, events: Array<ChatEvent>): void 
   events.push({ _tag: "Source", url, title: text(record(web).title) ?? null })
 }
 
-/** Every chunk has the usage so far; the last one counts. The vendor's count of output tokens does not include those of reasoning. */
+/** Chunks have the usage so far, or none at all; the last one counts. The vendor's count of output tokens does not include those of reasoning. */
 export const readUsage = (usage: unknown): Usage | null => {
-  if (!isRecord(usage)) return null
+  if (!isRecord(usage) || finite(usage.promptTokenCount) === undefined) return null
   const reasoningTokens = count(usage.thoughtsTokenCount)
   return {
     inputTokens: count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount),
@@ -475,7 +477,7 @@ export const driver =
   (request) => {
     const stream: StreamDialect<AnswerState> = {
       ...errorDialect,
-      start: () => start(request, () => `call_${crypto.randomUUID()}`),
+      start: () => start(request, newCallId),
       step,
       end
     }

@@ -11,7 +11,7 @@ import {
   type ReadVectors,
   readVector
 } from "./Embeddings.ts"
-import { callSecrets } from "./Gemini.ts"
+import { callSecrets, modelResource } from "./Gemini.ts"
 import { errorDialect } from "./GeminiErrors.ts"
 import { finite, list, record } from "./Wire.ts"
 
@@ -21,7 +21,7 @@ const taskTypes = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" }
 
 const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
   requests: texts.map((text) => ({
-    model: `models/${model}`,
+    model: modelResource(model),
     content: { parts: [{ text }] },
     taskType: taskTypes[purpose],
     ...(dimensions === null ? {} : { outputDimensionality: dimensions })
@@ -46,7 +46,7 @@ export const driver = (settings: EmbeddingSettings): EmbeddingDriver =>
     ...errorDialect,
     limits,
     call: (request) => ({
-      url: `${settings.baseUrl}/models/${encodeURIComponent(request.model)}:batchEmbedContents`,
+      url: `${settings.baseUrl}/${modelResource(request.model)}:batchEmbedContents`,
       secrets: callSecrets(request.apiKey ?? settings.apiKey),
       body: lower(request)
     }),

@@ -5,7 +5,7 @@
 import type { NextTokenDriver, NextTokenReply, NextTokenRequest, TokenCandidate } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
-import { callSecrets, readUsage } from "./Gemini.ts"
+import { callSecrets, modelResource, readUsage } from "./Gemini.ts"
 import { errorDialect } from "./GeminiErrors.ts"
 import { fetchJson, type TransportSettings } from "./Transport.ts"
 import { finite, list, record, string, text } from "./Wire.ts"
@@ -65,7 +65,7 @@ export const driver =
       const call = {
         provider,
         model,
-        url: `${settings.baseUrl}/models/${encodeURIComponent(model)}:generateContent`,
+        url: `${settings.baseUrl}/${modelResource(model)}:generateContent`,
         headers: { ...settings.headers },
         secrets: callSecrets(apiKey ?? settings.apiKey),
         body: JSON.stringify(lower(request))

@@ -8,6 +8,7 @@ import type { Usage } from "@colloquy/core"
 import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
+import { newCallId } from "./CallId.ts"
 import type { Fault } from "./Fault.ts"
 import {
   type AnswerMessage,
@@ -248,6 +249,8 @@ interface OpenCall {
   readonly id: string
   name: string | undefined
   arguments: string
+  /** Whether the first piece of its arguments was all of them. Known of calls without an id alone. */
+  isWhole: boolean
   /** Data of the provider that must be sent back with this call: its signature. */
   extra: Schema.Json | undefined
 }
@@ -380,18 +383,19 @@ export const readUsage = (usage: unknown): Usage | null => {
 }
 
 // A call arrives in pieces with the same index. Servers deviate in every respect: there is no index, no id, an id in every piece, one index
-// for several calls, the name after the first arguments, or the arguments as an object.
+// or one id for several calls, the name after the first arguments, or the arguments as an object.
 
 const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent>): Fault | undefined => {
   const written = record(piece.function)
   const name = text(written.name)
-  const call = openCall(state, piece.index, text(piece.id), name)
   const more =
     typeof written.arguments === "object" && written.arguments !== null
       ? JSON.stringify(written.arguments)
       : text(written.arguments)
+  const call = openCall(state, piece.index, { wireId: text(piece.id), name, more })
   const isNew = call.name === undefined && name !== undefined
   call.name ??= name
+  if (call.arguments === "" && call.wireId === undefined) call.isWhole = more !== undefined && areArguments(more)
   call.arguments += more ?? ""
   if (isRecord(piece.extra_content)) call.extra = jsonRecord(piece.extra_content)
   if (isNew) events.push({ _tag: "ToolCallStart", id: call.id, name })
@@ -400,26 +404,41 @@ const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent
   return call.name === undefined ? state.nameless.add() : undefined
 }
 
-const openCall = (
-  state: AnswerState,
-  index: unknown,
-  wireId: string | undefined,
-  name: string | undefined
-): OpenCall => {
-  const known = typeof index === "number" ? state.byIndex.get(index) : state.byId.get(wireId ?? "")
-  const isAnother = known?.wireId !== undefined && wireId !== undefined && wireId !== known.wireId && name !== undefined
-  if (known !== undefined && !isAnother) return known
+interface CallPiece {
+  readonly wireId: string | undefined
+  readonly name: string | undefined
+  readonly more: string | undefined
+}
+
+const openCall = (state: AnswerState, index: unknown, piece: CallPiece): OpenCall => {
+  const { name, wireId } = piece
+  const known =
+    typeof index === "number"
+      ? state.byIndex.get(index)
+      : wireId === undefined && name === undefined
+        ? state.calls.at(-1)
+        : state.byId.get(wireId ?? "")
+  if (known !== undefined && !isAnother(known, piece)) return known
   const call: OpenCall = {
     wireId,
-    id: wireId ?? state.newId(),
+    id: wireId === undefined || state.byId.has(wireId) ? state.newId() : wireId,
     name: undefined,
     arguments: "",
+    isWhole: false,
     extra: undefined
   }
   state.calls.push(call)
   if (typeof index === "number") state.byIndex.set(index, call)
   if (wireId !== undefined) state.byId.set(wireId, call)
   return call
+}
+
+/** Whether a piece begins another call, although its index is that of a known one. Without ids, another name or a whole call tells it. */
+const isAnother = (known: OpenCall, { more, name, wireId }: CallPiece): boolean => {
+  if (name === undefined) return false
+  if (known.wireId !== undefined || wireId !== undefined)
+    return known.wireId !== undefined && wireId !== undefined && wireId !== known.wireId
+  return known.name !== undefined && (name !== known.name || (known.isWhole && more !== undefined))
 }
 
 const keepForReplay = (state: AnswerState, field: ChatDialect["replayed"][number], value: unknown): void => {
@@ -450,9 +469,8 @@ const joinDetail = ({ details, openDetails }: AnswerState, piece: WireRecord): v
 export const end = (state: AnswerState, events: Array<ChatEvent>, marked: boolean): void => {
   if (!marked && state.finish === null) return
   state.splitter?.end(events)
-  const calls = state.calls.filter(
-    (call) => call.name !== undefined && (state.finish !== "length" || areArguments(call.arguments))
-  )
+  const isCut = state.finish === "length" || state.finish === "content_filter"
+  const calls = state.calls.filter((call) => call.name !== undefined && (!isCut || areArguments(call.arguments)))
   for (const call of calls) {
     const { id, name = "" } = call
     events.push({
@@ -497,7 +515,7 @@ export const driver =
     const stream: StreamDialect<AnswerState> = {
       requestIdHeader: dialect.requestIdHeader,
       fault: toFault,
-      start: () => start(request, dialect, () => `call_${crypto.randomUUID()}`, settings.maxNamelessPieces),
+      start: () => start(request, dialect, newCallId, settings.maxNamelessPieces),
       step,
       toTextChunk,
       end

@@ -16,6 +16,7 @@ import type {
 } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
+import { newCallId } from "./CallId.ts"
 import type { Fault } from "./Fault.ts"
 import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, fileUrl } from "./Lowering.ts"
 import { lowerSampling, reasoningEffort, type SamplingRules } from "./OpenAiDialect.ts"
@@ -219,7 +220,7 @@ export interface AnswerState {
   readonly newId: () => string
   /** The length of each text that has been emitted already. The key names the item and the part. */
   readonly emitted: Map<string, number>
-  readonly items: Map<ItemKey, OpenItem>
+  readonly items: Map<string, OpenItem>
   readonly sources: Set<string>
   /** The ids of the calls so far. */
   readonly callIds: Set<string>
@@ -234,7 +235,13 @@ export interface AnswerState {
 
 type OpenItem =
   | { readonly type: "message"; from: number; length: number; phase: string | undefined }
-  | { readonly type: "function_call"; readonly id: string; readonly name: string; arguments: string }
+  | {
+      readonly type: "function_call"
+      readonly wireId: string | undefined
+      readonly id: string
+      readonly name: string
+      arguments: string
+    }
   | { readonly type: "reasoning"; readonly item: WireRecord }
   | { readonly type: "image" }
 
@@ -286,15 +293,14 @@ const newIn = (state: AnswerState, key: string, piece: Text): string => {
   return fresh
 }
 
-/** The key of an item. Some servers change the id of an item during the answer, but not its index. */
-const itemKey = (chunk: WireRecord): ItemKey => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
-
-type ItemKey = number | string
+/** The key of an item. Some servers change the id of an item during the answer, but not its index; others give one index to several types. */
+const itemKey = (type: OpenItem["type"], chunk: WireRecord): string =>
+  `${type} ${finite(chunk.output_index) ?? text(chunk.item_id) ?? ""}`
 
 const indexOrZero = (index: unknown): number => finite(index) ?? 0
 
 const say = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
-  const key = itemKey(chunk)
+  const key = itemKey("message", chunk)
   const message = state.items.get(key) ?? openMessage(state, key)
   const fresh = newIn(state, `text ${key} ${indexOrZero(chunk.content_index)}`, piece)
   if (message.type !== "message" || fresh === "") return
@@ -318,16 +324,17 @@ const refuse = (state: AnswerState, chunk: WireRecord, piece: Text, events: Arra
   say(state, chunk, piece, events)
 }
 
-const openMessage = (state: AnswerState, key: ItemKey): OpenItem => {
+const openMessage = (state: AnswerState, key: string): OpenItem => {
   const message: OpenItem = { type: "message", from: 0, length: 0, phase: undefined }
   state.items.set(key, message)
   return message
 }
 
 const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
-  const isSummary = chunk.summary_index !== undefined
+  // Some servers leave out the index in their deltas.
+  const isSummary = chunk.summary_index !== undefined || chunk.type === "response.reasoning_summary_text.delta"
   const part = isSummary ? `summary ${indexOrZero(chunk.summary_index)}` : `thought ${indexOrZero(chunk.content_index)}`
-  const key = `${part} ${itemKey(chunk)}`
+  const key = `${part} ${itemKey("reasoning", chunk)}`
   const isNew = !state.emitted.has(key)
   const fresh = newIn(state, key, piece)
   if (!state.showsReasoning || fresh === "") return
@@ -336,9 +343,10 @@ const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array
 }
 
 const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
-  const call = state.items.get(itemKey(chunk))
+  const key = itemKey("function_call", chunk)
+  const call = state.items.get(key)
   if (call?.type !== "function_call") return
-  const fresh = newIn(state, `arguments ${itemKey(chunk)}`, piece)
+  const fresh = newIn(state, `arguments ${key}`, piece)
   if (fresh === "") return
   call.arguments += fresh
   events.push({ _tag: "ToolCallDelta", id: call.id, arguments: fresh })
@@ -347,18 +355,19 @@ const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, even
 /** Reads an item that was added or is complete, and emits what is new in it. */
 const readItem: Reader = (state, chunk, events) => {
   const item = record(chunk.item)
+  const isAdded = chunk.type === "response.output_item.added"
   const ids = { output_index: chunk.output_index ?? null, item_id: item.id ?? item.call_id ?? null }
   if (item.type === "message") readMessage(state, ids, item, events)
   // The encrypted content of an item that was only just added is not complete.
-  else if (item.type === "reasoning")
-    readReasoning(state, ids, chunk.type === "response.output_item.added" ? {} : item, events)
-  else if (item.type === "function_call") readCall(state, ids, item, events)
+  else if (item.type === "reasoning") readReasoning(state, ids, isAdded ? {} : item, events)
+  else if (item.type === "function_call") readCall(state, ids, item, isAdded, events)
   else if (item.type === "image_generation_call") readImage(state, ids, item, events)
   return undefined
 }
 
 const readMessage = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
-  const message = state.items.get(itemKey(ids)) ?? openMessage(state, itemKey(ids))
+  const key = itemKey("message", ids)
+  const message = state.items.get(key) ?? openMessage(state, key)
   if (message.type === "message") message.phase = text(item.phase) ?? message.phase
   list(item.content)
     .map(record)
@@ -371,7 +380,7 @@ const readMessage = (state: AnswerState, ids: WireRecord, item: WireRecord, even
 }
 
 const readReasoning = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
-  state.items.set(itemKey(ids), { type: "reasoning", item })
+  state.items.set(itemKey("reasoning", ids), { type: "reasoning", item })
   list(item.summary)
     .map(record)
     .forEach((part, summary_index) => {
@@ -384,13 +393,26 @@ const readReasoning = (state: AnswerState, ids: WireRecord, item: WireRecord, ev
     })
 }
 
-const readCall = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
-  const name = text(item.name)
-  if (!state.items.has(itemKey(ids)) && name !== undefined) {
-    const wireId = text(item.call_id)
+const readCall = (
+  state: AnswerState,
+  ids: WireRecord,
+  item: WireRecord,
+  isAdded: boolean,
+  events: Array<ChatEvent>
+): void => {
+  const key = itemKey("function_call", ids)
+  const [name, wireId] = [text(item.name), text(item.call_id)]
+  const known = state.items.get(key)
+  if (isAdded && known?.type === "function_call" && wireId !== undefined && wireId !== known.wireId) {
+    // A server that gives one index to all calls: the earlier one is complete.
+    state.items.delete(key)
+    state.items.set(`${key} ${known.id}`, known)
+    state.emitted.delete(`arguments ${key}`)
+  }
+  if (!state.items.has(key) && name !== undefined) {
     const id = wireId === undefined || state.callIds.has(wireId) ? state.newId() : wireId
     state.callIds.add(id)
-    state.items.set(itemKey(ids), { type: "function_call", id, name, arguments: "" })
+    state.items.set(key, { type: "function_call", wireId, id, name, arguments: "" })
     events.push({ _tag: "ToolCallStart", id, name })
   }
   writeArguments(state, ids, { whole: string(item.arguments) ?? "" }, events)
@@ -398,8 +420,9 @@ const readCall = (state: AnswerState, ids: WireRecord, item: WireRecord, events:
 
 const readImage = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
   const encoded = text(item.result)
-  if (encoded === undefined || state.items.has(itemKey(ids))) return
-  state.items.set(itemKey(ids), { type: "image" })
+  const key = itemKey("image", ids)
+  if (encoded === undefined || state.items.has(key)) return
+  state.items.set(key, { type: "image" })
   const format = /^[a-z]+$/.exec(string(item.output_format) ?? "")?.[0] ?? "png"
   events.push({ _tag: "Media", mediaType: `image/${format}`, bytes: fromBase64(encoded) })
 }
@@ -539,7 +562,7 @@ export const driver =
     const dialect: StreamDialect<AnswerState> = {
       requestIdHeader: "x-request-id",
       fault: toFault,
-      start: () => start(request, () => `call_${crypto.randomUUID()}`),
+      start: () => start(request, newCallId),
       step,
       end
     }

@@ -26,7 +26,7 @@ import { sendByNode } from "./NodeRequest.ts"
 import type { Multipart } from "./Multipart.ts"
 import { RepeatedChunk, type TextChunk } from "./RepeatedChunk.ts"
 import { makeSseReader } from "./Sse.ts"
-import { parseJson } from "./Wire.ts"
+import { parseJson, wellFormedJson } from "./Wire.ts"
 
 export interface TransportSettings {
   /** Replaces the platform's HTTP client (the one behind `fetch` on Node.js, `fetch` elsewhere), for example to use a proxy or client certificates. */
@@ -235,7 +235,8 @@ const send = (
     settings.headTimeout ?? defaultHeadTimeout,
     (resume) => {
       const { body, isOnce = false, url } = call
-      const request = { url, headers: callHeaders(call), body: isForm(body) ? body.bytes : body, isOnce }
+      const written = typeof body === "string" ? wellFormedJson(body) : (body?.bytes ?? null)
+      const request = { url, headers: callHeaders(call), body: written, isOnce }
       const answer = begin(
         chooseSend(settings)(request, (isAnswered, error) =>
           resume(isAnswered ? Effect.succeed(answer) : Effect.fail(notReached(call, error)))

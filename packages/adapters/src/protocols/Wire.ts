@@ -57,6 +57,12 @@ export const json = (parsed: unknown): Schema.Json => (isJson(parsed) ? parsed :
 
 export const jsonRecord = (parsed: WireRecord): Schema.JsonObject => (isJsonRecord(parsed) ? parsed : {})
 
+/** With the replacement character for each half of a character, which strict servers refuse. `JSON.stringify` writes it as an escape. */
+export const wellFormedJson = (written: string): string =>
+  written.includes("\\ud")
+    ? written.replace(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) => (escape.startsWith("\\ud") ? "\ufffd" : escape))
+    : written
+
 export const base64 = (bytes: Uint8Array): string =>
   (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString("base64")
 

@@ -21,6 +21,7 @@ import type * as Schema from "effect/Schema"
 import {
   base64,
   count,
+  finite,
   isRecord,
   jsonRecord,
   list,
@@ -244,6 +245,7 @@ export const makeGeminiMapping = (
   const played = makePlayClock(outputFormat)
   const wholeSamples = makeWholeSamples()
   let handle: string | null = null
+  /** The vendor will close the connection. */
   let mustRedial = false
   let lastNumber = 0
   /** Texts that the client has typed while a blocking call was open. */
@@ -419,10 +421,13 @@ export const makeGeminiMapping = (
       sink.event({ _tag: "Used", usage: ended.usage ?? { ...noUsage, estimated: true } })
       sink.event({ _tag: "ResponseDone", responseId: ended.responseId })
     }
-    if (mustRedial) redial()
   }
 
-  const redial = (): void => {
+  /** An answer, and a manual turn of the user, must end on the connection on which they have begun. */
+  const isBetweenTurns = (): boolean => turn === null && !(isManual && isSpeaking)
+
+  const redialIfNeeded = (): void => {
+    if (!mustRedial || handle === null || !isBetweenTurns()) return
     mustRedial = false
     sink.redial()
   }
@@ -467,10 +472,8 @@ export const makeGeminiMapping = (
     sendTexts(now)
     const resumption = record(parsed["sessionResumptionUpdate"])
     if (resumption["resumable"] === true) handle = string(resumption["newHandle"]) ?? handle
-    if (parsed["goAway"] !== undefined && handle !== null) {
-      mustRedial = true
-      if (turn === null) redial()
-    }
+    if (parsed["goAway"] !== undefined) mustRedial = true
+    redialIfNeeded()
   }
 
   const addTranscript = (transcription: WireRecord): void => {
@@ -499,12 +502,17 @@ export const makeGeminiMapping = (
       handle === null
         ? [JSON.stringify({ setup })]
         : [JSON.stringify({ setup: { ...setup, sessionResumption: { handle } } })],
+    mayMove: () => {
+      mustRedial = !isBetweenTurns()
+      return !mustRedial
+    },
     receive,
     stopWaiting: () => {},
     audio: (pcm, now) => {
+      // Also of audio that is not sent, because a sample may have begun before it or end after it.
+      const whole = wholeSamples(pcm)
       if (isBlocked(now)) return null
       sendTexts(now)
-      const whole = wholeSamples(pcm)
       if (whole.byteLength === 0) return null
       if (isManual && !isSpeaking) send({ realtimeInput: { activityStart: {} } })
       isSpeaking = true
@@ -626,7 +634,7 @@ const isPureAudio = (message: WireRecord): boolean => {
 
 /** Tokens of reasoning are output, tokens of tool use are input. The field names differ from those of `protocols/Gemini`. */
 const readUsage = (metadata: unknown, prices: GeminiVoicePrices | undefined): Usage | null => {
-  if (!isRecord(metadata)) return null
+  if (!isRecord(metadata) || finite(metadata["promptTokenCount"]) === undefined) return null
   const reasoningTokens = count(metadata["thoughtsTokenCount"])
   const inputTokens = count(metadata["promptTokenCount"]) + count(metadata["toolUsePromptTokenCount"])
   const outputTokens = count(metadata["responseTokenCount"]) + reasoningTokens

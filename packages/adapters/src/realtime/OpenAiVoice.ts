@@ -483,6 +483,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
 
   return {
     opening: () => [],
+    mayMove: () => true,
     receive,
     stopWaiting: () => {
       update()

@@ -12,10 +12,11 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { WebSocket } from "ws"
 import { sentenceIn } from "../protocols/Fault.ts"
-import { parseJson } from "../protocols/Wire.ts"
+import { parseJson, wellFormedJson } from "../protocols/Wire.ts"
 import type { MappedSession, VendorMapping } from "./VendorMapping.ts"
 import { dial, type DialFailure, frameBytes, type SocketSettings } from "./Dial.ts"
 import type { VendorSocket } from "./VendorSocket.ts"
@@ -23,6 +24,8 @@ import type { VendorSocket } from "./VendorSocket.ts"
 /** A vendor that has acknowledged the setup, but not each message of the history, is treated as ready after this time. */
 const ackTimeout = "3 seconds"
 const pingEvery = "20 seconds"
+/** Between two attempts to open a new connection. They end with the old one. */
+const redialPause = "1 second"
 
 export const overSocket = (session: MappedSession, settings: SocketSettings): PreparedSession => ({
   inputFormat: session.inputFormat,
@@ -51,6 +54,8 @@ const connect = Effect.fnUntraced(function* (
   let isPaused = false
   let isOver = false
   let next: VendorSocket | null = null
+  /** A new connection is being opened or set up. */
+  let isMoving = false
 
   const mapping: VendorMapping = session.makeMapping({
     // A message can be told in several pieces, and each of them can end the session.
@@ -62,8 +67,12 @@ const connect = Effect.fnUntraced(function* (
     },
     send: (message) => sendTo(socket, message),
     redial: () => {
-      if (next === null && !isOver)
-        fork(Effect.ignore(Effect.map(dial(session.url, session.headers, settings), takeOver)))
+      if (isMoving || isOver) return
+      isMoving = true
+      const redialled = dial(session.url, session.headers, settings).pipe(
+        Effect.retry({ schedule: Schedule.spaced(redialPause), while: () => !isOver })
+      )
+      fork(Effect.ignore(Effect.map(redialled, takeOver)))
     }
   })
 
@@ -73,16 +82,20 @@ const connect = Effect.fnUntraced(function* (
     next = fresh
     for (const message of mapping.opening()) sendTo(fresh, message)
     fresh.once("message", () => {
+      next = null
+      isMoving = false
+      if (!mapping.mayMove()) return fresh.close(1000)
       const old = socket
       socket = fresh
-      next = null
       // The listeners for its close stay: one of them ends its pings.
       old.removeAllListeners("message").close(1000)
       attach(fresh)
       if (isPaused) fresh.pause()
     })
     fresh.once("close", () => {
-      if (next === fresh) next = null
+      if (next !== fresh) return
+      next = null
+      isMoving = false
     })
     fresh.resume()
   }
@@ -171,7 +184,7 @@ const makeRedaction = (apiKey: Redacted.Redacted<string> | null) => {
 const shortestKey = 4
 
 const sendTo = (socket: WebSocket, message: string): void => {
-  if (socket.readyState === WebSocket.OPEN) socket.send(message)
+  if (socket.readyState === WebSocket.OPEN) socket.send(wellFormedJson(message))
 }
 
 /** Larger than the head of any frame. */

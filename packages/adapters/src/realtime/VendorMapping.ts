@@ -16,7 +16,10 @@ export interface MappingSink {
   readonly audio: (itemId: string, base64: Uint8Array) => void
   /** Sends one JSON text to the vendor. */
   readonly send: (message: string) => void
-  /** Opens a new connection, because the vendor will soon close this one. Its first messages are those of `opening`. */
+  /**
+   * Opens a new connection, because the vendor will soon close this one. Its first messages are those of `opening`. When it is set up,
+   * `mayMove` is called.
+   */
   readonly redial: () => void
 }
 
@@ -32,6 +35,8 @@ export const textOfAudio = ({ after, base64, before }: AudioMessage): string => 
 export interface VendorMapping {
   /** The first messages on a new connection. After `redial` they resume the session. */
   readonly opening: () => ReadonlyArray<string>
+  /** Whether the session may go on with the new connection now. False: an answer has begun meanwhile. The mapping calls `redial` after it. */
+  readonly mayMove: () => boolean
   /** Handles one message of the vendor. */
   readonly receive: (message: Buffer, now: number) => void
   /** Handles a command of the client. Null when it was accepted. */

@@ -88,6 +88,40 @@ const tagged = <Tag extends ChatEvent["_tag"]>(tag: Tag, events: ReadonlyArray<C
 const signed = (signature: string) => ({ providerMetadata: { vendor: { signature } } })
 
 describe("answers", () => {
+  it.effect("two calls with one id are two calls, in pieces or whole; a repeated one is one", () =>
+    Effect.gen(function* () {
+      const whole = (toolName: string, input: string) =>
+        ({ type: "tool-call", toolCallId: "a", toolName, input }) as const
+      const events = yield* hear([
+        { type: "tool-input-start", id: "a", toolName: "f" },
+        { type: "tool-input-delta", id: "a", delta: '{"x": 1}' },
+        whole("f", '{"x":1}'),
+        whole("f", '{"x":1}'),
+        { type: "tool-input-start", id: "a", toolName: "f" },
+        { type: "tool-input-delta", id: "a", delta: '{"x":' },
+        { type: "tool-input-delta", id: "a", delta: "2}" },
+        whole("f", '{"x":2}'),
+        whole("g", '{"x":2}'),
+        finish("tool-calls")
+      ])
+      const calls = tagged("ToolCallReady", events).map((event) => event.call)
+      assert.deepStrictEqual(
+        calls.map(({ arguments: written, name }) => [name, written]),
+        [
+          ["f", '{"x": 1}'],
+          ["f", '{"x":2}'],
+          ["g", '{"x":2}']
+        ]
+      )
+      assert.strictEqual(calls[0]?.id, "a")
+      assert.strictEqual(new Set(calls.map(({ id }) => id)).size, 3)
+      assert.deepStrictEqual(
+        tagged("ToolCallStart", events).map(({ id }) => id),
+        calls.map(({ id }) => id)
+      )
+    })
+  )
+
   it.effect("reasoning, text and calls are heard, and go back with what the vendor hung on them", () =>
     Effect.gen(function* () {
       const events = yield* hear([

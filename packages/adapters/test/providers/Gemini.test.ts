@@ -3,6 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { type ModelInfo } from "@colloquy/core"
 import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import type { Content } from "@google/genai"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { toFault } from "../../src/protocols/GeminiErrors.ts"
 import * as Gemini from "../../src/protocols/Gemini.ts"
 import * as Provider from "../../src/providers/Gemini.ts"
@@ -277,6 +279,44 @@ describe("usage", () => {
       estimated: false
     })
   })
+
+  it("stays when a later chunk has none, and is unknown without any", () => {
+    const usageMetadata = { promptTokenCount: 20, candidatesTokenCount: 9 }
+    const without = { usageMetadata: { trafficType: "ON_DEMAND" } }
+    const { events } = read([
+      { ...parts({ text: "a" }), usageMetadata },
+      { ...stop, ...without }
+    ])
+    assert.deepInclude(lastUsage(events), { inputTokens: 20, outputTokens: 9 })
+    assert.isFalse(read([{ ...parts({ text: "a" }), ...without }, stop]).events.some(({ _tag }) => _tag === "Usage"))
+  })
+})
+
+describe("the name of a model", () => {
+  for (const name of ["models/model-1", "model-1"])
+    it.effect(`may have its folder (${name}), in every protocol`, () =>
+      Effect.gen(function* () {
+        const urls: Array<string> = []
+        const { chat, embedding, nextToken } = Provider.provider({
+          baseUrl: "http://127.0.0.1/v1",
+          fetch: async (url) => {
+            urls.push(new Request(url).url)
+            return Response.json({ error: { status: "NOT_FOUND" } }, { status: 404 })
+          }
+        })
+        const asked = { ...request("p"), model: name }
+        yield* Effect.ignore(Stream.runDrain(chat?.(asked) ?? Stream.empty))
+        yield* Effect.ignore(
+          embedding?.embed({ ...asked, texts: ["a"], dimensions: null, purpose: "query" }) ?? Effect.void
+        )
+        yield* Effect.ignore(nextToken?.({ ...asked, system: "s", prompt: "q", maxTokens: 1 }) ?? Effect.void)
+        assert.deepStrictEqual(urls, [
+          "http://127.0.0.1/v1/models/model-1:streamGenerateContent?alt=sse",
+          "http://127.0.0.1/v1/models/model-1:batchEmbedContents",
+          "http://127.0.0.1/v1/models/model-1:generateContent"
+        ])
+      })
+    )
 })
 
 describe("errors", () => {

@@ -62,6 +62,57 @@ describe("tool calls in pieces", () => {
     )
   })
 
+  it("with the same index for two calls without ids, a whole call or another name ends the first", () => {
+    const { events } = read([
+      piece({ index: 0, id: "", function: { name: "f", arguments: '{"x":1}' } }),
+      piece({ index: 0, id: "", function: { name: "f", arguments: '{"x"' } }),
+      piece({ index: 0, function: { name: "f", arguments: ":2}" } }),
+      piece({ index: 0, id: "", function: { name: "g", arguments: "" } }),
+      piece({ index: 0, id: "", function: { name: "h", arguments: "{}" } }),
+      piece({ index: 0, id: "", function: { name: "h", arguments: "" } })
+    ])
+    assert.deepStrictEqual(readyCalls(events), [
+      { id: "made-1", name: "f", arguments: '{"x":1}' },
+      { id: "made-2", name: "f", arguments: '{"x":2}' },
+      { id: "made-3", name: "g", arguments: "{}" },
+      { id: "made-4", name: "h", arguments: "{}" }
+    ])
+  })
+
+  it("with one id for two calls, the second gets another one", () => {
+    const signed = (index: number, name: string) => ({
+      index,
+      id: "a",
+      function: { name, arguments: "{}" },
+      extra_content: { of: name }
+    })
+    const { events } = read([piece(signed(0, "f")), piece(signed(1, "g"))])
+    assert.deepStrictEqual(
+      readyCalls(events).map(({ id, name }) => [id, name]),
+      [
+        ["a", "f"],
+        ["made-1", "g"]
+      ]
+    )
+    assert.deepStrictEqual(finishedEvent(events).providerData, {
+      message: {},
+      calls: { a: { extra_content: { of: "f" } }, "made-1": { extra_content: { of: "g" } } }
+    })
+  })
+
+  it("with neither an index nor an id, arguments belong to the last call", () => {
+    const { events } = read([
+      piece({ function: { name: "f", arguments: "" } }),
+      piece({ function: { arguments: '{"x"' } }),
+      piece({ function: { arguments: ":1}" } }),
+      piece({ function: { name: "g", arguments: "{}" } })
+    ])
+    assert.deepStrictEqual(readyCalls(events), [
+      { id: "made-1", name: "f", arguments: '{"x":1}' },
+      { id: "made-2", name: "g", arguments: "{}" }
+    ])
+  })
+
   it("with a new id in every piece, they stay one call", () => {
     const { events } = read([
       piece({ index: 0, id: "a", function: { name: "f", arguments: '{"x"' } }),
@@ -89,6 +140,13 @@ describe("tool calls in pieces", () => {
   it("a call that never got a name is none", () => {
     const { events } = read([piece({ index: 0, id: "a", function: { arguments: "{}" } })])
     assert.deepStrictEqual(events, [{ _tag: "Finished", reason: "stop", model: null, providerData: null }])
+  })
+
+  it("a call that the content filter cut in two is none", () => {
+    const half = piece({ index: 0, id: "a", function: { name: "f", arguments: '{"x' } })
+    const { events } = read([half, delta({}, "content_filter")])
+    assert.deepStrictEqual(readyCalls(events), [])
+    assert.strictEqual(finishedEvent(events).reason, "filtered")
   })
 
   it("the calls decide on the finish reason, and a call that the length cut in two is none", () => {

@@ -192,6 +192,45 @@ describe("events", () => {
     )
   })
 
+  it("items of different kinds in one place are items of their own, as LiteLLM sends them", () => {
+    const thought = { id: "rs_1", type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] }
+    const { events } = read([
+      added(0, { ...thought, summary: null }),
+      { type: "response.reasoning_summary_text.delta", output_index: 0, item_id: "rs_1", delta: "Hm." },
+      { type: "response.reasoning_summary_text.done", output_index: 0, summary_index: 0, item_id: "rs_1", text: "Hm." },
+      done(0, thought),
+      say(0, "Good "),
+      say(0, "morning."),
+      added(0, call("call_1", "f", "")),
+      { type: "response.function_call_arguments.delta", output_index: 0, item_id: "call_1", delta: '{"a":1}' },
+      { type: "response.output_text.done", output_index: 0, content_index: 0, text: "Good morning." },
+      done(0, message("m", "Good morning.")),
+      completed
+    ])
+    assert.strictEqual(joinedText("ReasoningDelta", events), "Hm.")
+    assert.strictEqual(joinedText("TextDelta", events), "Good morning.")
+    assert.deepEqual(tagged("ToolCallReady", events)[0]?.call, { id: "call_1", name: "f", arguments: '{"a":1}' })
+  })
+
+  it("two calls in one place are two calls", () => {
+    const { events } = read([
+      added(0, call("a", "f", "")),
+      { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"x":1}' },
+      done(0, call("a", "f", '{"x":1}')),
+      added(0, call("b", "g", "")),
+      { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"x":2}' },
+      done(0, call("b", "g", '{"x":2}')),
+      completed
+    ])
+    assert.deepEqual(
+      tagged("ToolCallReady", events).map((event) => event.call),
+      [
+        { id: "a", name: "f", arguments: '{"x":1}' },
+        { id: "b", name: "g", arguments: '{"x":2}' }
+      ]
+    )
+  })
+
   it("without places, items are found by their ids", () => {
     const { events } = read([
       { type: "response.output_item.added", item: call("a", "f", "") },

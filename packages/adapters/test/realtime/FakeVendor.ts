@@ -21,8 +21,8 @@ export interface FakeVendor {
   readonly url: string
   /** The next connection. */
   readonly connection: () => Promise<VendorSocket>
-  /** From now on handshakes are answered so. */
-  readonly refuse: (status: number, body: string) => void
+  /** The next handshakes are answered so: all, or `times` of them. */
+  readonly refuse: (status: number, body: string, times?: number) => void
   readonly close: () => Promise<void>
 }
 
@@ -35,11 +35,12 @@ export const startVendor = async (certificate?: {
   const server = new WebSocketServer({ noServer: true })
   const arrived: Array<VendorSocket> = []
   const waiting: Array<(connection: VendorSocket) => void> = []
-  let refusal: { readonly status: number; readonly body: string } | null = null
+  let refusal = { status: 0, body: "", times: 0 }
 
   http.on("upgrade", (request, socket, head) => {
-    if (refusal !== null) {
+    if (refusal.times > 0) {
       const { body, status } = refusal
+      refusal.times--
       socket.end(
         `HTTP/1.1 ${status} No\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
       )
@@ -64,8 +65,8 @@ export const startVendor = async (certificate?: {
       const there = arrived.shift()
       return there === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(there)
     },
-    refuse: (status, body) => {
-      refusal = { status, body }
+    refuse: (status, body, times = Number.POSITIVE_INFINITY) => {
+      refusal = { status, body, times }
     },
     close: async () => {
       for (const client of server.clients) client.terminate()

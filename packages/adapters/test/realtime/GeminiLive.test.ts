@@ -337,6 +337,17 @@ describe("tools of provider_b", () => {
     assert.isNotNull(recorded.mapping.audio(new Uint8Array(2), 11_000))
   })
 
+  it("keeps samples whole over audio that is kept back", () => {
+    const recorded = ready({ tools: [tool] })
+    assert.isNull(recorded.mapping.audio(Uint8Array.of(1), 0))
+    recorded.hearAt(0, called("c1"))
+    assert.isNull(recorded.mapping.audio(Uint8Array.of(2, 3, 4), 10))
+    recorded.tell({ _tag: "ToolOutputs", outputs: [{ toolCallId: "c1", name: "get_time", output: "10" }] })
+    assert.deepStrictEqual(recorded.messageFor(Uint8Array.of(5, 6)), {
+      realtimeInput: { audio: { data: Buffer.from([5, 6]).toString("base64"), mimeType: "audio/pcm;rate=16000" } }
+    })
+  })
+
   it("sends nothing of the client while a blocking call is open: a text waits for the output, what is native is refused", () => {
     const recorded = ready({ tools: [tool] })
     recorded.hearAt(0, called("c1"))
@@ -447,6 +458,18 @@ describe("what the client sends to provider_b", () => {
   })
 })
 
+describe("usage of provider_b", () => {
+  it("stays when a later message has no figures", () => {
+    const recorded = ready()
+    const usageMetadata = { promptTokenCount: 300, responseTokenCount: 60 }
+    recorded.hear(audio("AAAA"), { usageMetadata }, { ...said("Ten"), usageMetadata: { trafficType: "ON_DEMAND" } })
+    recorded.hear({ serverContent: { turnComplete: true } })
+    const used = recorded.neutral().flatMap((event) => (event._tag === "Used" ? [event.usage] : []))
+    assert.lengthOf(used, 1)
+    assert.deepInclude(used[0], { inputTokens: 300, outputTokens: 60, estimated: false })
+  })
+})
+
 describe("goAway", () => {
   const update = { sessionResumptionUpdate: { newHandle: "h1", resumable: true } }
 
@@ -460,9 +483,28 @@ describe("goAway", () => {
     assert.deepStrictEqual(JSON.parse(opening ?? "null").setup.sessionResumption, { handle: "h1" })
   })
 
-  it("does nothing without a handle, and keeps none that cannot be resumed", () => {
+  it("waits for a handle, and keeps none that cannot be resumed", () => {
     const recorded = ready()
     recorded.hear({ sessionResumptionUpdate: { newHandle: "h1", resumable: false } }, { goAway: { timeLeft: "10s" } })
     assert.strictEqual(recorded.redials(), 0)
+    recorded.hear(update)
+    assert.strictEqual(recorded.redials(), 1)
+  })
+
+  it("does not move while an answer or a manual turn of the user is under way", () => {
+    const options = { realtimeInputConfig: { automaticActivityDetection: { disabled: true } } }
+    const recorded = ready({ options })
+    recorded.hear(update, { goAway: { timeLeft: "10s" } }, audio("AAAA"))
+    assert.isFalse(recorded.mapping.mayMove())
+    recorded.hear(complete())
+    assert.strictEqual(recorded.redials(), 2)
+    recorded.messageFor(Uint8Array.of(1, 2))
+    assert.isFalse(recorded.mapping.mayMove())
+    recorded.tell({ _tag: "Commit" })
+    recorded.hear(audio("AAAA"), complete())
+    assert.strictEqual(recorded.redials(), 3)
+    assert.isTrue(recorded.mapping.mayMove())
+    recorded.hear(audio("AAAA"), complete())
+    assert.strictEqual(recorded.redials(), 3)
   })
 })

@@ -3,6 +3,7 @@ import type { PreparedSession, VendorEvent, VendorLink } from "@colloquy/core/re
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
@@ -235,20 +236,99 @@ describe("a vendor over a socket", () => {
       const second = yield* Effect.promise(server.connection)
       const opening = yield* Effect.promise(() => second.message((message) => "setup" in message))
       assert.deepInclude(opening["setup"], { sessionResumption: { handle: "h1" } })
-      first.say(audioMessage(Buffer.from("still the first")), { binary: true })
-      yield* session.heard("ResponseStarted")
       second.say({ setupComplete: {} }, { binary: true })
+      yield* Effect.promise(() => first.closed)
       second.say(audioMessage(Buffer.from("the second")), { binary: true })
       second.say({ serverContent: { turnComplete: true } }, { binary: true })
       yield* session.heard("ResponseDone")
       session.link.sendAudio(Buffer.from("microphone"))
       yield* Effect.promise(() => second.message((message) => "realtimeInput" in message))
-      assert.deepStrictEqual(session.audio.map(String), ["still the first", "the second"])
+      assert.deepStrictEqual(session.audio.map(String), ["the second"])
       assert.lengthOf(
         session.events.filter(({ _tag }) => _tag === "Ready"),
         1
       )
       assert.isFalse(session.events.some(({ _tag }) => _tag === "Closed"))
+    })
+  )
+
+  live(
+    "is left for a new connection each time that it says goodbye",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(gemini(server))
+      let current = yield* Effect.promise(server.connection)
+      current.say({ setupComplete: {} })
+      for (const handle of ["h1", "h2", "h3"]) {
+        current.say({ sessionResumptionUpdate: { newHandle: handle, resumable: true } })
+        current.say({ goAway: { timeLeft: "10s" } })
+        const next = yield* Effect.promise(server.connection)
+        const opening = yield* Effect.promise(() => next.message((message) => "setup" in message))
+        assert.deepInclude(opening["setup"], { sessionResumption: { handle } })
+        next.say({ setupComplete: {} })
+        yield* Effect.promise(() => current.closed)
+        current = next
+      }
+      session.link.sendAudio(Buffer.from("microphone"))
+      yield* Effect.promise(() => current.message((message) => "realtimeInput" in message))
+      assert.isFalse(session.events.some(({ _tag }) => _tag === "Closed"))
+    })
+  )
+
+  live(
+    "is not left in the middle of an answer: the new connection is opened once more after it",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(gemini(server))
+      const first = yield* Effect.promise(server.connection)
+      first.say({ setupComplete: {} })
+      first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } })
+      first.say({ goAway: { timeLeft: "10s" } })
+      const early = yield* Effect.promise(server.connection)
+      first.say(audioMessage(Buffer.from("an answer")))
+      yield* session.heard("ResponseStarted")
+      early.say({ setupComplete: {} })
+      yield* Effect.promise(() => early.closed)
+      first.say({ sessionResumptionUpdate: { newHandle: "h2", resumable: true } })
+      first.say(audioMessage(Buffer.from(" to its end")))
+      first.say({ serverContent: { turnComplete: true } })
+      yield* session.heard("ResponseDone")
+      const second = yield* Effect.promise(server.connection)
+      const opening = yield* Effect.promise(() => second.message((message) => "setup" in message))
+      assert.deepInclude(opening["setup"], { sessionResumption: { handle: "h2" } })
+      second.say({ setupComplete: {} })
+      yield* Effect.promise(() => first.closed)
+      assert.deepStrictEqual(session.audio.map(String), ["an answer", " to its end"])
+    })
+  )
+
+  live(
+    "that refuses a new connection is asked again until the old one ends",
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      // A second passes at once, and every longer time never.
+      const quick: Clock.Clock = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+        currentTimeMillis: clock.currentTimeMillis,
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+        currentTimeNanos: clock.currentTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => (Duration.toMillis(duration) === 1000 ? Effect.void : Effect.never)
+      }
+      const server = yield* vendor
+      yield* Effect.gen(function* () {
+        const session = yield* connect(gemini(server))
+        const first = yield* Effect.promise(server.connection)
+        first.say({ setupComplete: {} })
+        yield* session.heard("Ready")
+        server.refuse(503, "{}", 2)
+        first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } })
+        first.say({ goAway: { timeLeft: "10s" } })
+        const second = yield* Effect.promise(server.connection)
+        second.say({ setupComplete: {} })
+        yield* Effect.promise(() => first.closed)
+      }).pipe(Effect.scoped, Effect.provideService(Clock.Clock, quick))
     })
   )
 

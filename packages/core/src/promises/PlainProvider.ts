@@ -162,7 +162,7 @@ function* contentEvents({ media, reasoning, source, text, toolCall, usage }: Ans
   if (media !== undefined) yield { _tag: "Media", ...media }
   if (source !== undefined) yield { _tag: "Source", url: source.url, title: source.title ?? null }
   if (toolCall !== undefined) {
-    const { arguments: given = {}, id = `call_${globalThis.crypto.randomUUID()}`, name } = toolCall
+    const { arguments: given = {}, id = globalThis.crypto.randomUUID(), name } = toolCall
     yield { _tag: "ToolCallStart", id, name }
     yield {
       _tag: "ToolCallReady",
