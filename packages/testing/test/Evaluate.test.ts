@@ -252,7 +252,10 @@ describe("a file of cases", () => {
     const lines = [
       '{"question":"a"}',
       "{",
-      '{"question":"","expectations":[{"kind":"judge","question":"?","at_least":2}]}'
+      '{"question":"","expectations":[{"kind":"judge","question":"?","at_least":2}]}',
+      '{"question":"a","expectation":[]}',
+      '{"question":"a","expectations":[{"kind":"contains","text":"a","nto":true}]}',
+      '{"question":"a","messages":[{"role":"assistant","content":"a","toolCalls":[]}]}'
     ]
     try {
       readCases(lines.join("\n"))
@@ -264,7 +267,10 @@ describe("a file of cases", () => {
         [
           [2, ""],
           [3, "question"],
-          [3, "expectations.0.at_least"]
+          [3, "expectations.0.at_least"],
+          [4, "expectation"],
+          [5, "expectations.0.nto"],
+          [6, "messages.0.toolCalls"]
         ]
       )
       assert.include(error.message, "Line 2: This is no JSON.\nLine 3, question:")
