@@ -380,7 +380,7 @@ it.live("a budget that is spent stops an experiment and says so, and with more i
       assert.isAtMost(stopped.costUsd, 1.6 + 1e-9)
       assert.strictEqual(results.length, stopped.done)
       assert.isBelow(stopped.done, 5)
-      for (const change of [{}, { budgetUsd: stopped.costUsd }]) {
+      for (const change of [{}, { budgetUsd: stopped.costUsd }, { budgetUsd: Infinity }]) {
         const refused = yield* Effect.flip(resumeExperiment(id, change))
         assert.strictEqual(refused._tag, "ExperimentRefused")
       }
