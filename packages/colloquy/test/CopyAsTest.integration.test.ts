@@ -115,7 +115,7 @@ describe("a turn copied as a test", { timeout: 120_000 }, () => {
       { kind: "contains", text: "50\nEUR" },
       { kind: "judge", question: "Is it polite?\nprocess.exit()" }
     ]
-    const many = callTools(...Array.from({ length: 101 }, () => ["stock", "{}"] as const))
+    const many = callTools(...Array.from({ length: 101 }, (): [string, string] => ["stock", "{}"]))
     const files = {
       "many.test.ts": await copied([many, say("None.")]),
       "usual.test.ts": await copied(both),

@@ -204,7 +204,10 @@ describe("a scorer of the host", () => {
     scorer({ name: "broken", score: () => Promise.reject(new Error("no dictionary")) }),
     scorer({ name: "nonsense", score: () => Number.NaN }),
     scorer({ name: "nothing", score: () => null as unknown as number }),
-    scorer({ name: "matching", score: ({ content }) => ({ value: 1, passed: content.match(/x/u) as unknown as boolean }) }),
+    scorer({
+      name: "matching",
+      score: ({ content }) => ({ value: 1, passed: content.match(/x/u) as unknown as boolean })
+    }),
     scorer({ name: "reasons", score: () => ({ value: 1, reason: ["a"] as unknown as string }) }),
     scorer({ name: "silent", score: () => new Promise(() => {}) }),
     scorer({ name: "owner", score: ({ owner, signal }) => owner === "ada" && !signal.aborted })
