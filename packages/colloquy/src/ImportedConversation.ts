@@ -61,14 +61,25 @@ export class Conversation {
 
 const noOutput = "No result was recorded."
 
-/** Seconds or milliseconds since 1970, or ISO 8601. */
+const isoTime = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}(?::?\d{2})?)?)?$/u
+
+const readIso = (text: string): Date => {
+  const [, day, time = "00:00", zone = "Z"] = isoTime.exec(text) ?? []
+  return new Date(day === undefined ? Number.NaN : `${day}T${time}${zone.length === 3 ? `${zone}:00` : zone}`)
+}
+
+const readDate = (value: unknown): Date => {
+  if (typeof value === "number") return new Date(value < 100_000_000_000 ? value * 1000 : value)
+  return value instanceof Date ? value : readIso(textOr(value, ""))
+}
+
+/**
+ * Seconds or milliseconds since 1970, or ISO 8601, where a time without a zone is one of UTC. Undefined: it is no time that an import takes.
+ */
 export const readTime = (value: unknown): string | undefined => {
-  if (typeof value === "number" && Number.isFinite(value)) {
-    const date = new Date(value < 100_000_000_000 ? value * 1000 : value)
-    return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-  }
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString()
-  return typeof value === "string" && !Number.isNaN(Date.parse(value)) ? new Date(value).toISOString() : undefined
+  const date = readDate(value)
+  const year = date.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? date.toISOString() : undefined
 }
 
 /** The words of a content: a text, or a list of parts in the forms of these systems. */

@@ -105,17 +105,19 @@ const copied = async (script: ReadonlyArray<ScriptStep>, expectations: ReadonlyA
 describe("a turn copied as a test", { timeout: 120_000 }, () => {
   it("passes at once: with tools of the server and the client, with expectations, after a failure", async () => {
     const both: ReadonlyArray<ScriptStep> = [
-      [say("Let me look."), callTool("stock", { article: "lamp" })],
+      [say("Let me look."), callTool("stock", { article: "lamp", "2nd": true })],
       callTools(["price", "{}"]),
       say('Three, 40 EUR.\u2028It\'s "new".')
     ]
     const given: ReadonlyArray<Expectation> = [
       { kind: "contains", text: "40 EUR" },
-      { kind: "calls", tool: "stock", arguments: { article: "lamp" } },
+      { kind: "calls", tool: "stock", arguments: { article: "lamp", "2nd": true } },
       { kind: "contains", text: "50\nEUR" },
       { kind: "judge", question: "Is it polite?\nprocess.exit()" }
     ]
+    const many = callTools(...Array.from({ length: 101 }, (): [string, string] => ["stock", "{}"]))
     const files = {
+      "many.test.ts": await copied([many, say("None.")]),
       "usual.test.ts": await copied(both),
       "given.test.ts": await copied(both, given),
       "failed.test.ts": await copied([[say("Let me"), fail("auth")]]),
@@ -134,7 +136,7 @@ describe("a turn copied as a test", { timeout: 120_000 }, () => {
     assert.isNull(copyAsTest([], "none"))
     const { isPassed, output } = await runVitest(files)
     assert.isTrue(isPassed, output)
-    assert.match(output, /Tests +4 passed/)
+    assert.match(output, /Tests +5 passed/)
   })
 
   it("fails when the script is changed, so it looks at what was said", async () => {

@@ -4,7 +4,7 @@ import type { MessageParam } from "@anthropic-ai/sdk/resources/messages"
 import { fromAnthropic, fromChatGpt, fromLangGraph, fromOpenAi, fromUiMessages, listEntries } from "colloquy/import"
 import { say, TestKernel } from "colloquy/testing"
 import type { ImportedMessage } from "@colloquy/core"
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { UIMessage } from "ai"
 
 const called = { id: "c1", name: "weather", arguments: '{"city":"Oslo"}' }
@@ -73,6 +73,40 @@ const serialised = stored.map(({ data, type }) => ({
   kwargs: data
 }))
 const live = stored.map(({ data, type }) => ({ ...data, getType: () => type }))
+
+const zone = process.env["TZ"]
+beforeAll(() => {
+  process.env["TZ"] = "America/New_York"
+})
+afterAll(() => {
+  if (zone === undefined) delete process.env["TZ"]
+  else process.env["TZ"] = zone
+})
+
+describe("times", () => {
+  const read = (created_at: unknown) => fromOpenAi([{ role: "user", content: "Hi", created_at }])[0]?.createdAt
+
+  it("are read the same by every server: without a zone they are of UTC", () => {
+    for (const time of [
+      1772884800,
+      1772884800000,
+      "2026-03-07T12:00:00",
+      "2026-03-07 12:00",
+      "2026-03-07T12:00:00.000000",
+      "2026-03-07T12:00:00Z",
+      "2026-03-07T07:00:00-05:00",
+      "2026-03-07 12:00:00+00",
+      "2026-03-07T17:30:00+0530"
+    ])
+      assert.strictEqual(read(time), "2026-03-07T12:00:00.000Z", String(time))
+    assert.strictEqual(read("2026-03-07"), "2026-03-07T00:00:00.000Z")
+  })
+
+  it("that are none are left out", () => {
+    for (const time of ["", "1", "March 7, 2026", "2026-13-07", Number.NaN, 1e300, 1772884800000000, null, {}])
+      assert.isUndefined(read(time), String(time))
+  })
+})
 
 describe("the readers of colloquy/import", () => {
   it.each([

@@ -344,7 +344,9 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const { case_ids } = (await service.call("POST", "/evals/cases/import", { cases: given })).body
     const headers = { "idempotency-key": "experiment-1" }
     const variants = [{ name: "now" }, { name: "wrong", instructions: "Be wrong.", model_options: { temperature: 0 } }]
-    const asked = { name: "First", tags: ["geo"], variants }
+    // A form sends empty texts for fields that are left empty.
+    const unnamed = { ...variants[0], llm_provider: "", model_name: " " }
+    const asked = { name: "First", tags: ["geo"], variants: [unnamed, variants[1]] }
     const made = await service.call("POST", "/evals/experiments", asked, { headers })
     assert.strictEqual(made.status, 201)
     const { created_at: _at, experiment_id, ...told } = made.body

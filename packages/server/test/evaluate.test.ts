@@ -55,7 +55,8 @@ describe("the command eval", () => {
         1
       )
       const brief = '{"name":"brief","instructions":"Be brief.","model_options":{"max_output_tokens":20}}'
-      await writeFile(join(folder, "variants.json"), `[{"name":"now"}, ${brief}]`)
+      // As editors of Windows write it.
+      await writeFile(join(folder, "variants.json"), `\uFEFF[{"name":"now"},\r\n${brief}]\r\n`)
       const reports = ["junit.xml", "gate.json", "summary.md"].map((name) => join(folder, name))
       const [junit = "", json = "", markdown = ""] = reports
       const asked = [file, ...judge, "--variant", join(folder, "variants.json"), "--min", "0.9", "--repeats", "2"]

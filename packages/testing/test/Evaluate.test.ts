@@ -126,6 +126,18 @@ describe("evaluate", () => {
     await kernel.close()
   })
 
+  it("ends a turn whose model asks the same of a tool again and again", async () => {
+    let calls = 0
+    const kernel = await TestKernel.open([], {
+      model: { otherwise: () => (++calls < 200 ? callTool("weather", { city: "Oslo" }) : say("At last.")) }
+    })
+    const tools = [{ name: "weather", arguments: '{"city":"Oslo"}', output: "rain" }]
+    const { results } = await evaluate([{ question: "Umbrella?", tools, toolDefinitions: [weather] }], { kernel })
+    assert.deepInclude(results[0], { content: "", error: null })
+    assert.isBelow(calls, 30)
+    await kernel.close()
+  })
+
   it("says what could not be done: a turn that is refused, a scorer that is not there, variants of one name", async () => {
     const kernel = await TestKernel.open([], { model: { otherwise: say("x") } })
     const cases: ReadonlyArray<ScriptedCase> = [{ question: "a", expectations: [{ kind: "custom", name: "none" }] }]
@@ -240,7 +252,10 @@ describe("a file of cases", () => {
     const lines = [
       '{"question":"a"}',
       "{",
-      '{"question":"","expectations":[{"kind":"judge","question":"?","at_least":2}]}'
+      '{"question":"","expectations":[{"kind":"judge","question":"?","at_least":2}]}',
+      '{"question":"a","expectation":[]}',
+      '{"question":"a","expectations":[{"kind":"contains","text":"a","nto":true}]}',
+      '{"question":"a","messages":[{"role":"assistant","content":"a","toolCalls":[]}]}'
     ]
     try {
       readCases(lines.join("\n"))
@@ -252,7 +267,10 @@ describe("a file of cases", () => {
         [
           [2, ""],
           [3, "question"],
-          [3, "expectations.0.at_least"]
+          [3, "expectations.0.at_least"],
+          [4, "expectation"],
+          [5, "expectations.0.nto"],
+          [6, "messages.0.toolCalls"]
         ]
       )
       assert.include(error.message, "Line 2: This is no JSON.\nLine 3, question:")

@@ -134,6 +134,18 @@ describe("a simulated user", () => {
     await calling.close()
   })
 
+  it("leaves no thread of the host's own assistant when its first answer is aborted", async () => {
+    const kernel = await open([say("Where?"), gate()])
+    const { id: assistantId } = await kernel.assistants.create({ name: "Shop" })
+    const stop = new AbortController()
+    const ended = simulate({ kernel, ...ann, variant: { assistantId }, signal: stop.signal })
+    await kernel.run(kernel.model.reached())
+    stop.abort(new Error("Enough."))
+    assert.strictEqual(await ended.then(String, String), "Error: Enough.")
+    assert.deepStrictEqual(await kernel.threads.list(), [])
+    await kernel.close()
+  })
+
   it("is aborted between two turns and in the middle of one, and leaves nothing behind", async () => {
     const enough = new Error("Enough.")
     const between = new AbortController()

@@ -271,15 +271,26 @@ finds(WebhookStore, webhookStoreContract, [
   ]
 ])
 
+const kept = "MUST keep records that are not older than the given time"
+
 finds(
   RetentionStore,
   retentionStoreContract,
-  (["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps"] as const).map((kind) => [
+  (
+    [
+      ["logs", kept],
+      ["idempotencyKeys", kept],
+      ["deletedRuns", kept],
+      ["chargeReceipts", kept],
+      ["deadFollowUps", kept],
+      ["learnedRuns", "MUST delete what is noted of a run's changes of memories, and not before its time"]
+    ] as const
+  ).map(([kind, sentence]) => [
     `deletes ${kind} of every age`,
     (store) => ({
       prune: (what, before, limit) => store.prune(what, what === kind ? new Date(Date.UTC(2200, 0)) : before, limit)
     }),
-    "MUST keep records that are not older than the given time"
+    sentence
   ])
 )
 

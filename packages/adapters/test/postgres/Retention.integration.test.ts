@@ -1,19 +1,14 @@
 /** The contract of retention, on PGlite and on a PostgreSQL server, and what it must not do on a server: wait for a row, or read all runs. */
-import { RunId } from "@colloquy/core"
-import { newId } from "@colloquy/core/adapters"
-import { MemoryStore } from "@colloquy/core/memory"
 import { RetentionStore } from "@colloquy/core/retention"
-import { asNewOwner, moment, openThread, retentionStoreSuite, settleTurn, startTurn } from "@colloquy/testing/contracts"
+import { asNewOwner, openThread, retentionStoreSuite, settleTurn, startTurn } from "@colloquy/testing/contracts"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
-import { InMemory } from "../../src/in-memory/index.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
@@ -74,39 +69,13 @@ const endOfRows: Readonly<Record<string, string>> = {
   migrations: "never: one for each step"
 }
 
-const forgetsWhatARunChanged = Effect.gen(function* () {
-  const { assistantId } = yield* openThread
-  const memories = yield* MemoryStore
-  const { prune } = yield* RetentionStore
-  const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
-  yield* memories.apply({ assistantId, changes: [], beside: [], learned, at: moment(2) })
-  yield* prune("learnedRuns", moment(2), 100)
-  assert.isTrue(Option.isSome(yield* memories.applied(learned.runId)))
-  while ((yield* prune("learnedRuns", moment(3), 100)) > 0) continue
-  assert.isTrue(Option.isNone(yield* memories.applied(learned.runId)))
-}).pipe(asNewOwner)
-
 onEmbedded("PGlite", () => {
   retentionStoreSuite("PGlite: RetentionStore", Pglite.layer(), capabilities)
-
-  it.live("forgets by age what a run changed in the memories", () =>
-    forgetsWhatARunChanged.pipe(Effect.provide(Pglite.layer()))
-  )
-})
-
-onEmbedded("in-memory", () => {
-  it.live("forgets by age what a run changed in the memories", () =>
-    forgetsWhatARunChanged.pipe(Effect.provide(InMemory.layer))
-  )
 })
 
 onPostgres((url) => {
   const stores = (schema: string) => Postgres.layer({ url: Redacted.make(url), schema })
   retentionStoreSuite("Postgres: RetentionStore", onScratchSchema(url, stores), capabilities)
-
-  it.live("forgets by age what a run changed in the memories", () =>
-    forgetsWhatARunChanged.pipe(Effect.provide(onScratchSchema(url, stores)))
-  )
 
   it.live("every table has an end for its rows", () =>
     Effect.gen(function* () {

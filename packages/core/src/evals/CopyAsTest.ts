@@ -158,7 +158,7 @@ const mostExpected = 2000
 const usualExpectations = ({ content, toolCalls }: JudgedTurn): ReadonlyArray<Exclude<Expectation, NotPlayed>> => [
   ...(content === "" || content.length > mostExpected ? [] : [{ kind: "equals", text: content } as const]),
   ...(toolCalls.length === 0 ? [{ kind: "calls_none" } as const] : []),
-  ...toolCalls.map(({ name }) => ({ kind: "calls", tool: name }) as const)
+  ...[...new Set(toolCalls.map(({ name }) => name))].map((tool) => ({ kind: "calls", tool }) as const)
 ]
 
 // ------ how it is written
@@ -168,7 +168,7 @@ const literal = (value: unknown, spaces = 0): string =>
   spaces === 0
     ? JSON.stringify(value)
     : JSON.stringify(value, null, 2)
-        .replaceAll(/^( *)"(\w+)":/gmu, "$1$2:")
+        .replaceAll(/^( *)"([A-Za-z_]\w*)":/gmu, "$1$2:")
         .replaceAll("\n", `\n${" ".repeat(spaces)}`)
 
 const indented = (value: unknown): string => literal(value, 4)

@@ -141,7 +141,7 @@ export class EvalStore extends Context.Service<
       next: NewFollowUp | null
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
-    /** MUST add what a try has cost that is made again to the cost of this experiment of the principal, also when it has ended. */
+    /** MUST add what a try without a result has cost to the cost of this experiment of the principal, also when it has ended. */
     readonly addCost: (experimentId: ExperimentId, costUsd: number) => Effect.Effect<void, StoreUnavailable, Principal>
 
     /** MUST return results of an experiment by rising numbers, from the first one after `after`, at most `limit`. */

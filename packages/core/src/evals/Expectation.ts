@@ -167,6 +167,6 @@ const mostShown = 80
 
 export const shorten = (text: string, most = mostShown): string => {
   const line = text.replaceAll(/\s+/gu, " ").trim()
-  const characters = Array.from(line.slice(0, 2 * most))
+  const characters = Array.from(line.slice(0, 2 * most + 1))
   return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : line
 }

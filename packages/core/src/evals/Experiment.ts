@@ -59,7 +59,7 @@ export interface ExperimentState {
   readonly reason: string | null
   /** How many attempts have a result. */
   readonly done: number
-  /** What the attempts cost, as far as it is known, with their judges and with tries that were made again. */
+  /** What the attempts cost, as far as it is known, with their judges and with tries that gave no result. */
   readonly costUsd: number
   readonly endedAt: Date | null
 }

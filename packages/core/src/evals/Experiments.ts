@@ -255,9 +255,12 @@ export const makeExperiments = Effect.gen(function* () {
       const state = yield* find(id)
       if (state.status !== "stopped" && state.status !== "cancelled") return state
       const budget = budgetUsd === undefined ? state.experiment.budgetUsd : budgetUsd
-      if (budget !== null && !(budget > state.costUsd))
+      if (budget !== null && !(Number.isFinite(budget) && budget > state.costUsd))
         return yield* refuse([
-          { path: ["budgetUsd"], message: `${Number(state.costUsd.toFixed(6))} USD are spent. Name more than that.` }
+          {
+            path: ["budgetUsd"],
+            message: `${Number(state.costUsd.toFixed(6))} USD are spent. Name more than that, or null.`
+          }
         ])
       const experiment = { ...state.experiment, budgetUsd: budget }
       const done = new Set((yield* allResults(id)).map(({ number }) => number))

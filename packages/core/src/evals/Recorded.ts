@@ -27,18 +27,23 @@ export const recordedOutputs = (
   }
 }
 
+/** How often a record is used again: a model may ask the same for ever, and each time is paid. */
+const mostRepeats = 20
+
 /**
- * What a tool returned for these arguments; otherwise what it returned next. Each record is used once, the last one of a tool for every later
- * call of the same arguments.
+ * What a tool returned for these arguments; otherwise what it returned next. Each record is used once, the last one of a tool also for later
+ * calls of the same arguments.
  */
 const takeRecorded = (
   recorded: ReadonlyArray<RecordedOutput>
 ): ((name: string, given: string) => string | undefined) => {
   const left = [...recorded]
+  let repeats = 0
   return (name, given) => {
     const same = left.findIndex((each) => each.name === name && isSameJson(each.arguments, given))
     const index = same === -1 ? left.findIndex((each) => each.name === name) : same
     if (index !== -1) return left.splice(index, 1)[0]?.output
+    if (repeats++ >= mostRepeats) return undefined
     return recorded.findLast((each) => each.name === name && isSameJson(each.arguments, given))?.output
   }
 }

@@ -200,5 +200,6 @@ const escapeMarkdown = (text: string): string =>
     .replaceAll(/\s+/gu, " ")
     .replaceAll(/\p{Cc}/gu, "\uFFFD")
     .replaceAll(/[\\`*_[\]#|!]/gu, (sign) => `\\${sign}`)
+    .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll("@", "@\u200B")

@@ -22,7 +22,6 @@ import { RunStore } from "../runs/RunStore.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { readImport } from "../turns/Import.ts"
-import { defaultImportLimits } from "../turns/ImportLimits.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
 import { type StartError, Turns } from "../turns/TurnUseCases.ts"
 import type { EvalCase } from "./Case.ts"
@@ -55,6 +54,9 @@ export const attemptWork = Effect.fnUntraced(function* (experiment: Experiment, 
   const key = [experiment.id, number, ...(mark === undefined ? [] : [mark])].join(":")
   return yield* newFollowUp({ kind: attemptKind, key, payload })
 })
+
+/** A case was checked when it was made. Limits of the host may be lower since. */
+const noLimits = { messages: Infinity, characters: Infinity, charactersOfOne: Infinity, problems: 1 }
 
 /** What an attempt came to. */
 type Came = Omit<ExperimentResult, "number" | "endedAt">
@@ -104,6 +106,8 @@ export const registerAttempts = Effect.gen(function* () {
     const next = yield* attemptWork(experiment, number + experiment.concurrency, mark)
     const result = { ...came, number, endedAt: yield* now }
     if (yield* store.recordResult(experiment.id, result, next)) followUps.wake()
+    // The experiment has ended meanwhile, or another attempt gave the result. This one is paid all the same.
+    else yield* store.addCost(experiment.id, (came.costUsd ?? 0) + (came.judgesCostUsd ?? 0))
   })
 
   const openScratch = Effect.fnUntraced(function* (
@@ -113,8 +117,7 @@ export const registerAttempts = Effect.gen(function* () {
   ) {
     if (Option.isSome(yield* threadStore.get(threadId))) return true
     const at = yield* now
-    // The case was checked when it was made. Limits of the host may be lower since.
-    const importing = { threadId, at, counter, limits: defaultImportLimits }
+    const importing = { threadId, at, counter, limits: noLimits }
     const imported = yield* Effect.orDie(readImport(messages, importing))
     const thread = { id: threadId, assistantId, metadata: null, assistantVersion: null, scratch: true as const }
     const outcome = yield* runs.importThread({
@@ -206,7 +209,10 @@ export const registerAttempts = Effect.gen(function* () {
       return yield* tryAgain(experiment, turn?.costUsd, reply.fault.message)
     if (reply === null || reply.status === "REQUIRES_ACTION")
       yield* Effect.catchTag(turns.cancel(threadId, begun.runId), "RunNotFound", () => Effect.void)
-    if (reply === null) return null
+    if (reply === null) {
+      yield* store.addCost(experiment.id, (yield* readTurn(begun.runId))?.turn.costUsd ?? 0)
+      return null
+    }
     if (turn === null) return failed("The turn has no answer.")
     return yield* score(experiment, evalCase, { attempt, answered: begun, mayRetry }, turn)
   })
@@ -243,6 +249,8 @@ export const registerAttempts = Effect.gen(function* () {
     const state = Option.getOrUndefined(yield* store.getExperiment(experimentId))
     if (state?.status !== "running") return
     const { experiment } = state
+    const [given] = yield* store.listResults({ experimentId, limit: 1, after: number - 1 })
+    if (given?.number === number) return
     if (experiment.budgetUsd !== null && state.costUsd >= experiment.budgetUsd) {
       const reason = `The budget of ${experiment.budgetUsd} USD is spent.`
       yield* store.endExperiment({ id: experimentId, status: "stopped", reason, at: yield* now })

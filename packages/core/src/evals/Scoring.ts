@@ -12,7 +12,7 @@ import type { OutcomeRefused } from "../answers/Outcome.ts"
 import type { OutcomeStore } from "../answers/OutcomeStore.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
 import type { Charge } from "../metering/Charge.ts"
-import { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { EmbeddingFailed, EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
 import { inTime } from "../primitives/Deadlines.ts"
@@ -101,13 +101,16 @@ const compareTexts = Effect.fnUntraced(function* (
   }
   const nothing: Finding = { value: 0, passed: at_least === 0, reason: "The answer has no text." }
   if (content.trim() === "") return nothing
+  const payee = { ...embedding, purpose: "embedding" }
   const { usage, vectors } = yield* embed([content, text]).pipe(
     Effect.mapError((error) => {
+      const isPaid = error instanceof EmbeddingFailed || error instanceof ModelError
+      if (isPaid && error.usage !== undefined) charges.push({ ...payee, usage: error.usage })
       const retryable = error instanceof ModelError ? error.isRetryable : error instanceof StoreUnavailable
       return new NotScored({ reason: error.message, retryable })
     })
   )
-  charges.push({ ...embedding, purpose: "embedding", usage })
+  charges.push({ ...payee, usage })
   const value = Math.max(0, cosine(vectors[0], vectors[1]))
   const finding: Finding = {
     value,
@@ -152,7 +155,7 @@ const askHost = Effect.fnUntraced(function* (
     catch: (error) => failed(`It threw: ${error instanceof Error ? error.message : String(error)}`)
   }).pipe(inTime(longestScorer, () => Effect.fail(failed(`It did not answer within ${longestScorer}.`))))
   const finding = read(found, at_least)
-  return finding ?? (yield* failed("It gave no number from 0 to 1."))
+  return finding ?? (yield* failed("It gave no number from 0 to 1, or a `passed` or `reason` of a wrong type."))
 })
 
 /** Null: the result is no score. The function may be written in JavaScript, so its type proves nothing. */
@@ -160,11 +163,12 @@ const read = (found: Found | null, atLeast: number): Finding | null => {
   if (found === null) return null
   const { passed, reason, value } = typeof found === "object" ? found : { value: Number(found) }
   if (typeof value !== "number" || !(value >= 0 && value <= 1)) return null
-  return {
+  const finding = {
     value,
-    passed: passed ?? value >= atLeast,
+    passed: passed === undefined ? value >= atLeast : passed,
     reason: reason ?? `It gives ${Number(value.toFixed(3))}, and ${atLeast} is needed.`
   }
+  return typeof finding.passed === "boolean" && typeof finding.reason === "string" ? finding : null
 }
 
 // ------ in a kernel

@@ -26,7 +26,7 @@ export interface SimulatedKernel extends Pick<EvaluatedKernel, "assistants"> {
     request: Parameters<EvaluatedKernel["submitToolOutputs"]>[0],
     options: Leaving
   ) => Promise<{ readonly reply: () => Promise<SimulatedReply> }>
-  readonly threads: Pick<ThreadCalls, "remove">
+  readonly threads: Pick<ThreadCalls, "create" | "remove">
 }
 
 /** Who the simulated user is, what they want, and for how many turns. */
@@ -88,7 +88,8 @@ export const simulate = async (options: SimulateOptions): Promise<Simulation> =>
     { ...speaker, ...options.user, modelOptions, systemPrompt: instructions(options) },
     signal
   )
-  const assistant = new Side(kernel, { ...speaker, ...variantRequest(variant) }, signal)
+  const assistantId = variant.assistantId ?? speakers.id
+  const assistant = new Side(kernel, { ...variantRequest(variant), assistantId }, signal)
   try {
     for (let turn = 0; turn < turns; turn++) {
       signal?.throwIfAborted()
@@ -131,26 +132,29 @@ const casesFrom = (said: ReadonlyArray<Said>, toolDefinitions: Variant["tools"])
 
 type Heard = { readonly failure: string } | (Pick<Said, "content" | "tools"> & { readonly isWaiting: boolean })
 
+type SideRequest = Omit<Variant, "assistantId" | "name" | "retrieval"> & { readonly assistantId: string }
+
 /** One side of the conversation: a thread in which the other side is the user. */
 class Side {
   private readonly kernel: SimulatedKernel
-  private readonly request: Omit<Variant, "name" | "retrieval">
+  private readonly request: SideRequest
   private readonly leaving: Leaving
   private threadId: string | undefined
 
-  constructor(kernel: SimulatedKernel, request: Omit<Variant, "name" | "retrieval">, signal: AbortSignal | undefined) {
+  constructor(kernel: SimulatedKernel, request: SideRequest, signal: AbortSignal | undefined) {
     this.kernel = kernel
     this.request = request
     this.leaving = { signal, onLeave: "cancel" }
   }
 
   async hear(content: string, runTool?: SimulateOptions["runTool"]): Promise<Heard> {
-    let reply = await this.answer(() =>
-      this.kernel.send({ ...this.request, threadId: this.threadId, content }, this.leaving)
-    )
+    let reply = await this.answer(async () => {
+      // Before the message: one that is aborted does not tell its thread.
+      this.threadId ??= (await this.kernel.threads.create({ assistantId: this.request.assistantId })).id
+      return this.kernel.send({ ...this.request, threadId: this.threadId, content }, this.leaving)
+    })
     if ("failure" in reply) return reply
     const { threadId } = reply
-    this.threadId = threadId
     const texts = [reply.content]
     const tools: Array<RecordedOutput> = []
     for (let round = 0; isForTools(reply); round++) {

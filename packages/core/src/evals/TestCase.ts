@@ -41,7 +41,11 @@ const optionalText = Schema.optionalKey(text)
 
 /** A call as records of the API have it, or in short. */
 const LineCall = Schema.Union([
-  Schema.Struct({ id: text, function: Schema.Struct({ name: text, arguments: text }) }),
+  Schema.Struct({
+    id: text,
+    type: Schema.optionalKey(Schema.Literal("function")),
+    function: Schema.Struct({ name: text, arguments: text })
+  }),
   Schema.Struct({ id: text, name: text, arguments: text })
 ])
 
@@ -87,7 +91,6 @@ const CaseLine = Schema.Struct({
   instructions: Schema.optionalKey(Schema.NullOr(text)),
   ...askedFields
 })
-const fields = new Set(Object.keys(CaseLine.fields))
 
 /** A file of cases cannot be read. No case of it counts. */
 export class CasesUnreadable extends Schema.TaggedError<CasesUnreadable>()("CasesUnreadable", {
@@ -100,14 +103,8 @@ export class CasesUnreadable extends Schema.TaggedError<CasesUnreadable>()("Case
   }
 }
 
-const decode = Schema.decodeUnknownResult(CaseLine, { errors: "all" })
-/** A field of an expectation that is misspelled would leave it weaker than it looks. */
-const checkExpectations = Schema.decodeUnknownResult(
-  Schema.Struct({ expectations: Schema.optionalKey(Expectations) }),
-  { errors: "all", onExcessProperty: "error" }
-)
-const justExpectations = (json: unknown) =>
-  typeof json === "object" && json !== null && "expectations" in json ? { expectations: json.expectations } : {}
+/** A field that is misspelled must not be left out in silence. */
+const decode = Schema.decodeUnknownResult(CaseLine, { errors: "all", onExcessProperty: "error" })
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** All cases of a text in JSON lines. Empty lines are nothing. Throws `CasesUnreadable` with every problem. */
@@ -119,12 +116,7 @@ export const readCases = (file: string): ReadonlyArray<TestCase> => {
     .split("\n")
     .entries()) {
     if (line.trim() === "") continue
-    const parsed = parse(line)
-    for (const path of Result.isSuccess(parsed) ? unknownFields(parsed.success) : [])
-      problems.push({ line: index + 1, path, message: "A case has no such field." })
-    const read = Result.flatMap(parsed, (json) =>
-      Result.flatMap(decode(json), (found) => Result.map(checkExpectations(justExpectations(json)), () => found))
-    )
+    const read = Result.flatMap(parse(line), decode)
     if (Result.isFailure(read)) {
       const issues = read.failure === null ? null : format(read.failure.issue).issues
       const found = issues?.map(({ message, path = [] }) => ({ path: path.map(String).join("."), message })) ?? [
@@ -145,12 +137,6 @@ const toolFromLine = (line: typeof LineTool.Type): ReadonlyArray<ToolDefinition>
   const { description = null, name, parameters = null, strict = null } = line.function
   return [{ name, description, parameters, ...(strict === null ? {} : { strict }) }]
 }
-
-/** A field that is misspelled must not be left out in silence. */
-const unknownFields = (parsed: unknown): ReadonlyArray<string> =>
-  typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
-    ? Object.keys(parsed).filter((name) => !fields.has(name))
-    : []
 
 const fromLine = ({ messages, tool_definitions: tools = null, ...line }: typeof CaseLine.Type): TestCase => {
   const { expectations, instructions = null, name, question, tags, tools: recorded } = line

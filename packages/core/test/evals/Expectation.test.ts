@@ -57,6 +57,13 @@ describe("expectations", () => {
     ])
   })
 
+  it("are told in short, whatever the characters of their texts", () => {
+    const told = (text: string) => describeExpectation({ kind: "contains", text })
+    assert.strictEqual(told("😀".repeat(80)), `contains "${"😀".repeat(80)}"`)
+    assert.strictEqual(told("😀".repeat(81)), `contains "${"😀".repeat(79)}…"`)
+    assert.strictEqual(told(`a${"😀".repeat(200)}`), `contains "a${"😀".repeat(78)}…"`)
+  })
+
   it("are refused with every place", () => {
     assert.deepStrictEqual(
       problemPlaces([

@@ -2,6 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import {
   Assistants,
+  defaultTurnSettings,
   type HostedTool,
   HostedTools,
   Inbox,
@@ -10,9 +11,11 @@ import {
   Metering,
   type MeteringPort,
   Principal,
+  StoreUnavailable,
   Threads,
   type TurnPart,
   TurnParts,
+  TurnSettings,
   Turns
 } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
@@ -377,7 +380,7 @@ it.live("a budget that is spent stops an experiment and says so, and with more i
       assert.isAtMost(stopped.costUsd, 1.6 + 1e-9)
       assert.strictEqual(results.length, stopped.done)
       assert.isBelow(stopped.done, 5)
-      for (const change of [{}, { budgetUsd: stopped.costUsd }]) {
+      for (const change of [{}, { budgetUsd: stopped.costUsd }, { budgetUsd: Infinity }]) {
         const refused = yield* Effect.flip(resumeExperiment(id, change))
         assert.strictEqual(refused._tag, "ExperimentRefused")
       }
@@ -482,3 +485,112 @@ it.live("an experiment that is cancelled and resumed at once loses no attempt", 
     state
   )
 })
+
+type StoreChange = (store: typeof EvalStore.Service) => Partial<typeof EvalStore.Service>
+
+/** The store of experiments with some operations changed. */
+const changed = (state: InMemory.State, change: StoreChange) =>
+  Layer.provideMerge(
+    Layer.effect(
+      EvalStore,
+      EvalStore.useSync((store) => ({ ...store, ...change(store) }))
+    ),
+    InMemory.layerFrom(state)
+  )
+
+const costing = (costUsd: number) => uses({ inputTokens: 1, outputTokens: 1, costUsd })
+
+it.live("what attempts under way have cost counts when a budget ends them", () => {
+  const state = InMemory.makeState()
+  const look = { name: "look", description: "", parameters: { type: "object" } }
+  return inWorld(
+    {
+      otherwise: ({ messages }) => {
+        if (!JSON.stringify(messages).includes("slow")) return [say("Paris."), costing(0.5)]
+        return messages.at(-1)?.role === "tool" ? hang : [callTool("look", {}), costing(0.25)]
+      }
+    },
+    Effect.gen(function* () {
+      const tools = [{ name: "look", arguments: "{}", output: "42" }]
+      const slow = { question: "slow", tools, toolDefinitions: [look] }
+      const { id } = yield* make([slow, {}, {}, {}], { budgetUsd: 0.5, concurrency: 2 })
+      yield* pass
+      const { getExperiment } = yield* Evals
+      assert.deepInclude(yield* getExperiment(id), { status: "stopped", done: 1, costUsd: 0.75 })
+      assert.strictEqual(state.threads.size, 0)
+    }),
+    state
+  )
+})
+
+it.live("the cost of a result counts that comes when its experiment has ended", () => {
+  const state = InMemory.makeState()
+  const ending: StoreChange = (store) => ({
+    recordResult: (id, result, next) =>
+      Effect.andThen(
+        store.endExperiment({ id, status: "cancelled", reason: null, at: result.endedAt }),
+        store.recordResult(id, result, next)
+      )
+  })
+  return inWorld(
+    { otherwise: [say("Paris."), costing(0.5)] },
+    Effect.gen(function* () {
+      const { id } = yield* make([paris])
+      yield* pass
+      assert.deepInclude((yield* look(id)).state, { status: "cancelled", done: 0, costUsd: 0.5 })
+    }),
+    state,
+    changed(state, ending)
+  )
+})
+
+it.live("a result that was stored, of which the process has not heard, is not judged and not counted again", () => {
+  const state = InMemory.makeState()
+  let lost = 0
+  let judgements = 0
+  const unheard: StoreChange = (store) => ({
+    recordResult: (...given) => {
+      const recorded = store.recordResult(...given)
+      // The last result comes when the first one was tried again.
+      if (given[1].number > 0) return Effect.delay(recorded, "20 seconds")
+      const unavailable = Effect.fail(new StoreUnavailable({ operation: "recordResult" }))
+      return Effect.tap(recorded, () => (lost++ === 0 ? unavailable : Effect.void))
+    }
+  })
+  return inWorld(
+    {
+      otherwise: ({ messages }) => {
+        if (!JSON.stringify(messages).includes("Is it right?")) return [say("Paris."), costing(0.5)]
+        judgements++
+        return [say('{"Yes": 0.9, "No": 0.1}'), costing(0.25)]
+      }
+    },
+    Effect.gen(function* () {
+      const judged = { expectations: [{ kind: "judge" as const, question: "Is it right?" }] }
+      const { id } = yield* make([judged, judged], { concurrency: 1 })
+      yield* pass
+      assert.deepInclude((yield* look(id)).state, { status: "completed", done: 2, costUsd: 1.5 })
+      assert.strictEqual(judgements, 2)
+      assert.strictEqual(state.threads.size, 0)
+    }),
+    state,
+    changed(state, unheard)
+  )
+})
+
+it.live("a case as large as the host permits is tried", () =>
+  inWorld(
+    { otherwise: say("Paris.") },
+    Effect.gen(function* () {
+      const content = "x".repeat(defaultTurnSettings.imports.charactersOfOne + 1)
+      const { id } = yield* make([{ messages: [{ role: "user", content }] }])
+      yield* pass
+      assert.deepInclude((yield* look(id)).results[0], { error: null, content: "Paris." })
+    })
+  ).pipe(
+    Effect.provideService(TurnSettings, {
+      ...defaultTurnSettings,
+      imports: { ...defaultTurnSettings.imports, charactersOfOne: 2_000_000 }
+    })
+  )
+)

@@ -102,7 +102,7 @@ describe("reports", () => {
   it("for pull requests keep every cell in its place", () => {
     const text = toMarkdown(found)
     assert.include(text, '## Evaluation: not passed\n\n- "new" passes 2 of 4 (50 %); 100 % is needed.\n\n|')
-    assert.include(text, '**say "&lt;&>"\uFFFD \\| @\u200Bhere \\# big**: contains x: \\]\\]> &lt;img src=x>')
+    assert.include(text, '**say "&lt;&amp;>"\uFFFD \\| @\u200Bhere \\# big**: contains x: \\]\\]> &lt;img src=x>')
     assert.notInclude(text, "<img")
   })
 
@@ -111,6 +111,11 @@ describe("reports", () => {
     const text = toMarkdown(gate(named))
     assert.include(text, "<summary>Not passed by gpt_5*&lt;/summary&gt; # @\u200Bx: 1</summary>")
     assert.include(text, "| gpt\\_5\\*&lt;/summary> \\# @\u200Bx |")
+  })
+
+  it("show what was written as character references as it was written", () => {
+    const text = toMarkdown(gate([result("new", 0, false, { caseName: "&commat;ceo &lt;b>" })], { min: 1 }))
+    assert.include(text, "**&amp;commat;ceo &amp;lt;b>**")
   })
 
   it("of two variants name the cases that got worse", () => {

@@ -176,6 +176,26 @@ describe("similarity", () => {
   )
 })
 
+describe("vectors that are refused", () => {
+  const short: Provider = {
+    ...judging(1),
+    embedding: {
+      embed: () => Effect.succeed({ vectors: [Float32Array.of(1)], usage: spent }),
+      maxTexts: 10,
+      maxCharacters: 1000
+    }
+  }
+
+  it.effect("are charged all the same", () =>
+    Effect.gen(function* () {
+      const failed = yield* Effect.flip(score([{ kind: "similar", text: "a" }]))
+      assert.deepStrictEqual(failed.charges, [
+        { provider: "judge", model: "letters", purpose: "embedding", usage: spent }
+      ])
+    }).pipe(Effect.provide(over(short)))
+  )
+})
+
 describe("a scorer of the host", () => {
   const own = [
     scorer({ name: "short", score: ({ content, settings }) => content.length <= Number(settings ?? 10) }),
@@ -184,6 +204,11 @@ describe("a scorer of the host", () => {
     scorer({ name: "broken", score: () => Promise.reject(new Error("no dictionary")) }),
     scorer({ name: "nonsense", score: () => Number.NaN }),
     scorer({ name: "nothing", score: () => null as unknown as number }),
+    scorer({
+      name: "matching",
+      score: ({ content }) => ({ value: 1, passed: content.match(/x/u) as unknown as boolean })
+    }),
+    scorer({ name: "reasons", score: () => ({ value: 1, reason: ["a"] as unknown as string }) }),
     scorer({ name: "silent", score: () => new Promise(() => {}) }),
     scorer({ name: "owner", score: ({ owner, signal }) => owner === "ada" && !signal.aborted })
   ]
@@ -218,8 +243,8 @@ describe("a scorer of the host", () => {
     Effect.gen(function* () {
       const failureReason = (name: string) => Effect.map(Effect.flip(score([custom(name)])), ({ reason }) => reason)
       assert.strictEqual(yield* failureReason("broken"), "It threw: no dictionary")
-      assert.strictEqual(yield* failureReason("nonsense"), "It gave no number from 0 to 1.")
-      assert.strictEqual(yield* failureReason("nothing"), "It gave no number from 0 to 1.")
+      for (const name of ["nonsense", "nothing", "matching", "reasons"])
+        assert.include(yield* failureReason(name), "It gave no number from 0 to 1")
       assert.include(yield* failureReason("absent"), "Registered: short, share")
       const late = yield* Effect.forkChild(failureReason("silent"))
       yield* TestClock.adjust("1 minute")

@@ -33,7 +33,7 @@ import { evalBodies } from "../endpoints/EvalsApi.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { HTTPValidationError, NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { compact, given } from "../wire/Fields.ts"
+import { compact, given, givenName } from "../wire/Fields.ts"
 import type { ExperimentRequest } from "../wire/EvalRecords.ts"
 import { readIdempotency, textOfList } from "./Idempotency.ts"
 import { modelOptionsFromWire } from "./TurnOptions.ts"
@@ -327,8 +327,8 @@ const experimentFromWire = (body: ExperimentRequest): NewExperiment => ({
     ...compact({
       assistantId: assistant_id === undefined || assistant_id === null ? undefined : AssistantId.make(assistant_id),
       assistantVersion: given(variant.assistant_version),
-      provider: given(variant.llm_provider),
-      model: given(variant.model_name),
+      provider: givenName(variant.llm_provider),
+      model: givenName(variant.model_name),
       modelOptions: modelOptionsFromWire(variant.model_options),
       instructions: given(variant.instructions),
       retrieval: retrievalFromWire(variant.retrieval)

@@ -149,7 +149,7 @@ const readModel = (given: string) => {
 const readVariants = async (given: string): Promise<ReadonlyArray<Variant>> => {
   const json = /^\s*[[{]/u.test(given) ? given : await readText(given)
   try {
-    const parsed: unknown = JSON.parse(json)
+    const parsed: unknown = JSON.parse(json.replace(/^\uFEFF/u, ""))
     return (Array.isArray(parsed) ? parsed : [parsed]).map((each) => toVariant(decodeVariant(each)))
   } catch (error) {
     throw refuse(`This is no variant: ${error instanceof Error ? error.message : String(error)}`)

@@ -348,7 +348,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       assert.isFalse(yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) }))
     })
 
-    test("MUST add the cost of a try that is made again, and nothing else", function* () {
+    test("MUST add the cost of a try without a result, and nothing else", function* () {
       const store = yield* EvalStore
       const { id } = yield* begun()
       const other = yield* begun()

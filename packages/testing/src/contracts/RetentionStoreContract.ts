@@ -2,8 +2,9 @@
  * The contract of `RetentionStore`. Several tests may share a database, and pruning concerns all owners. So a test checks only its own
  * rows, and prunes until nothing is left to delete. Run it with `retentionStoreSuite("my store", MyStore.layer, …)`.
  */
+import { RunId } from "@colloquy/core"
 import { ChargeId, FollowUpStore, newId, RunStore, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
-import { type Prunable, RetentionStore } from "@colloquy/core/wings"
+import { MemoryStore, type Prunable, RetentionStore } from "@colloquy/core/wings"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -94,14 +95,7 @@ export const retentionStoreContract = (test: ContractTest<RetentionStore | Store
       yield* followUps.fail(claim, { error: "No.", pause: null, isCounted: true })
     const { endedAt } = yield* storedRun(turn.runId)
     const anHourAgo = new Date((endedAt?.getTime() ?? 0) - 3_600_000)
-    for (const what of [
-      "logs",
-      "idempotencyKeys",
-      "deletedRuns",
-      "chargeReceipts",
-      "deadFollowUps",
-      "learnedRuns"
-    ] as const) {
+    for (const what of ["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps"] as const) {
       yield* pruneAll(what, anHourAgo)
     }
     assert.deepStrictEqual(yield* readLog(turn), log)
@@ -170,6 +164,19 @@ export const retentionStoreContract = (test: ContractTest<RetentionStore | Store
     yield* pruneAll("chargeReceipts")
     yield* ledger.endBegun(Duration.zero, 100_000)
     assert.strictEqual(yield* counted, 21)
+  })
+
+  test("MUST delete what is noted of a run's changes of memories, and not before its time, where there are memories", function* () {
+    const found = yield* Effect.serviceOption(MemoryStore)
+    if (Option.isNone(found)) return
+    const { applied, apply } = found.value
+    const { assistantId } = yield* openThread
+    const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
+    yield* apply({ assistantId, changes: [], beside: [], learned, at: moment(2) })
+    yield* pruneAll("learnedRuns", moment(2))
+    assert.isTrue(Option.isSome(yield* applied(learned.runId)))
+    yield* pruneAll("learnedRuns", moment(3))
+    assert.isTrue(Option.isNone(yield* applied(learned.runId)))
   })
 
   test("MUST delete dead follow-ups, and none that is open or done", function* () {
