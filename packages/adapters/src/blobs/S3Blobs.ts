@@ -171,9 +171,9 @@ const abortUpload = ({ client, key, uploadId }: Upload) =>
     : client.send("BlobStore.put", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
 
 /** If the answer was lost, a service does not know the upload any more, but has the object. No other object ever has this key. */
-const completeOnce = (to: Upload, size: number) =>
+const completeOnce = (to: Upload, size: number): Effect.Effect<void, StoreUnavailable> =>
   Effect.catch(completeUpload(to), (lost) =>
-    Effect.flatMap(objectSize(to.client, "BlobStore.put", to.key), (found) =>
+    Effect.flatMap(objectSize(to.client, "BlobStore.put", to.key), (found): Effect.Effect<void, StoreUnavailable> =>
       Option.isSome(found) && found.value.size === size ? Effect.void : Effect.fail(lost)
     )
   )

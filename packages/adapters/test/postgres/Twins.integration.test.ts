@@ -4,7 +4,7 @@ import { AssistantStore, QuotaStore, ThreadStore } from "@colloquy/core/adapters
 import { asNewOwner, openThread, sampleAssistant, settleTurn, startTurn } from "@colloquy/testing/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, oneDatabase, onPostgres } from "../../../../test/databases.ts"
 import { InMemory } from "../../src/in-memory/index.ts"
