@@ -37,11 +37,6 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
   const objectKey = (owner: string, id: BlobId): string | undefined =>
     isPlain(id) ? `${prefix}/${createHash("sha256").update(owner).digest("hex")}/${id}` : undefined
 
-  const objectSize = (operation: string, key: string) =>
-    Effect.map(client.send(operation, { method: "HEAD", key, expected: [200, 404] }), ({ headers, status }) =>
-      status === 404 ? Option.none() : Option.some({ size: Number(headers.get("content-length")) })
-    )
-
   const withKey = <A, E, R>(id: BlobId, absent: A, use: (key: string) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(Principal, ({ ownerId }): Effect.Effect<A, E, R> => {
       const key = objectKey(ownerId, id)
@@ -49,7 +44,7 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
     })
 
   const removeObject = Effect.fnUntraced(function* (key: string) {
-    const found = yield* objectSize("BlobStore.remove", key)
+    const found = yield* objectSize(client, "BlobStore.remove", key)
     if (Option.isNone(found)) return false
     yield* client.send("BlobStore.remove", { method: "DELETE", key, expected: [200, 204, 404] })
     return true
@@ -77,18 +72,19 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
       const { ownerId } = yield* Principal
       const key = objectKey(ownerId, id)
       if (key === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
-      if (Option.isSome(yield* objectSize("BlobStore.put", key))) {
+      if (Option.isSome(yield* objectSize(client, "BlobStore.put", key))) {
         return yield* Effect.die(new Error(`A blob with the id "${id}" exists already.`))
       }
       return yield* upload(client, key, bytes)
     }),
 
-    head: (id) => withKey(id, Option.none<{ readonly size: number }>(), (key) => objectSize("BlobStore.head", key)),
+    head: (id) =>
+      withKey(id, Option.none<{ readonly size: number }>(), (key) => objectSize(client, "BlobStore.head", key)),
 
     get: Effect.fnUntraced(function* (id, range) {
       const found = yield* withKey(id, Option.none(), (key) =>
         Effect.map(
-          objectSize("BlobStore.get", key),
+          objectSize(client, "BlobStore.get", key),
           Option.map(({ size }) => ({ key, size }))
         )
       )
@@ -117,6 +113,11 @@ const isPlain = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/u.test
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys under the prefix end in the ids that `put` was given
 const blobIdFromKey = (key: string): BlobId => key.slice(key.lastIndexOf("/") + 1) as BlobId
+
+const objectSize = (client: S3Client, operation: string, key: string) =>
+  Effect.map(client.send(operation, { method: "HEAD", key, expected: [200, 404] }), ({ headers, status }) =>
+    status === 404 ? Option.none() : Option.some({ size: Number(headers.get("content-length")) })
+  )
 
 interface Upload {
   readonly client: S3Client
@@ -169,6 +170,14 @@ const abortUpload = ({ client, key, uploadId }: Upload) =>
     ? Effect.void
     : client.send("BlobStore.put", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
 
+/** If the answer was lost, a service does not know the upload any more, but has the object. No other object ever has this key. */
+const completeOnce = (to: Upload, size: number): Effect.Effect<void, StoreUnavailable> =>
+  Effect.catch(completeUpload(to), (lost) =>
+    Effect.flatMap(objectSize(to.client, "BlobStore.put", to.key), (found): Effect.Effect<void, StoreUnavailable> =>
+      Option.isSome(found) && found.value.size === size ? Effect.void : Effect.fail(lost)
+    )
+  )
+
 /** A blob that fits into one part is sent with one request. A multipart upload begins when the first part is full. */
 const upload = <E, R>(
   client: S3Client,
@@ -178,7 +187,7 @@ const upload = <E, R>(
   Effect.suspend(() => {
     const to: Upload = { client, key, uploadId: undefined, etags: [] }
     return writePieces(bytes, partSize, (part, index) => writePart(to, part, index)).pipe(
-      Effect.tap(({ size }) => (size === 0 ? putWhole(to, new Uint8Array()) : completeUpload(to))),
+      Effect.tap(({ size }) => (size === 0 ? putWhole(to, new Uint8Array()) : completeOnce(to, size))),
       Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.ignore(abortUpload(to))))
     )
   })

@@ -21,7 +21,7 @@ import { functionsOnCitus } from "./schema/CitusFunctions.ts"
 import { type NamedFunctions, nameFunctions } from "./schema/FunctionNames.ts"
 import { type Schema, schemaOfThisVersion } from "./schema/Schema.ts"
 import { checkHistory, type Fingerprinted, type Recorded, SchemaRefused } from "./SchemaHistory.ts"
-import { guard } from "./StoreFault.ts"
+import { guard, inTransaction } from "./StoreFault.ts"
 
 /** Applies the missing migrations and functions. Only tests of upgrades pass a `wanted` other than the schema of this version. */
 export const migrate = (
@@ -32,7 +32,7 @@ export const migrate = (
   Effect.gen(function* () {
     const known = fingerprint(wanted)
     if (isUpToDate(yield* findMissing(client, schema, known))) return
-    yield* client.withTransaction(
+    yield* inTransaction(client)(
       Effect.gen(function* () {
         yield* client.unsafe("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`colloquy schema ${schema}`])
         const missing = yield* findMissing(client, schema, known)
@@ -49,7 +49,7 @@ export const migrate = (
 /** Distributes a schema that is up to date by owner, on Citus. A later migration distributes the tables that it makes. */
 export const distribute = (client: PgClient, schema: string): Effect.Effect<void, StoreUnavailable> =>
   guard("Postgres.distribute")<void, never, never>(
-    client.withTransaction(Effect.andThen(changeInOrder(client), distributeSchema(client, schema, schemaOfThisVersion)))
+    inTransaction(client)(Effect.andThen(changeInOrder(client), distributeSchema(client, schema, schemaOfThisVersion)))
   )
 
 const distributeSchema = Effect.fnUntraced(function* (client: PgClient, schema: string, { functions }: Schema) {
@@ -95,8 +95,21 @@ interface Missing {
 
 const isUpToDate = ({ functions, migrations }: Missing): boolean => migrations.length === 0 && !functions
 
-/** Reads the catalog of the database and returns what is still to be applied. */
+/**
+ * Returns what is still to be applied. Another process may commit its migration between the two looks at the database, which then do not fit
+ * together; so it counts only when it is found twice that the schema is incomplete.
+ */
 const findMissing = (
+  client: PgClient,
+  schema: string,
+  known: Known
+): Effect.Effect<Missing, SchemaRefused | SqlError> =>
+  Effect.retry(lookForMissing(client, schema, known), {
+    times: 1,
+    while: (error) => error instanceof SchemaRefused && error.reason === "incomplete"
+  })
+
+const lookForMissing = (
   client: PgClient,
   schema: string,
   known: Known

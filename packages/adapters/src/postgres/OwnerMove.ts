@@ -18,7 +18,7 @@ import { quote } from "./Names.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { fenceFunction, fenceTrigger, moveLock, movesTable } from "./schema/OwnerMoves.ts"
 import { tablesOfThreads } from "./schema/Owners.ts"
-import { guard } from "./StoreFault.ts"
+import { guard, inTransaction } from "./StoreFault.ts"
 import { toText } from "./StoredText.ts"
 
 /** Nothing was moved, and the first database serves the owner as before. */
@@ -95,12 +95,16 @@ export const moveOwner = <E, R>(
   const refuse = (reason: OwnerNotMoved["reason"], names: ReadonlyArray<string> = []) =>
     Effect.fail(new OwnerNotMoved({ ownerId: move.ownerId, reason, names }))
 
+  /**
+   * Takes the lock of the move, which is held until the connection closes; true also if this connection has it already. The client opens a lost
+   * connection again, and another process may have begun meanwhile.
+   */
+  const mayMove = is(from, "select pg_try_advisory_lock(hashtextextended($1, 1836021350)) as yes", [owner])
+
   /** The tables in an order in which each follows those that it refers to. */
   const prepare = Effect.gen(function* () {
     if (yield* isDistributed(from.client, from.schema)) return yield* refuse("distributed")
-    // Held until the connection closes.
-    if (!(yield* is(from, "select pg_try_advisory_lock(hashtextextended($1, 1836021350)) as yes", [owner])))
-      return yield* refuse("moving")
+    if (!(yield* mayMove)) return yield* refuse("moving")
     if (
       yield* is(
         from,
@@ -123,8 +127,9 @@ export const moveOwner = <E, R>(
   /** Until no work of the owner is under way. Then nobody can write for it. */
   const drain = Effect.gen(function* () {
     const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(move.patience)
-    const close = from.client.withTransaction(
+    const close = inTransaction(from.client)(
       Effect.gen(function* () {
+        if (!(yield* mayMove)) return yield* refuse("moving")
         if (!(yield* is(from, `select pg_try_advisory_xact_lock(${moveLock("$1")}) as yes`, [owner]))) return ["writes"]
         const [row] = yield* rows<{ readonly names: ReadonlyArray<string> }>(from, workUnderWay, [owner])
         const names = row?.names ?? []
@@ -142,7 +147,7 @@ export const moveOwner = <E, R>(
   })
 
   const copy = (id: string, tables: ReadonlyArray<Table>) =>
-    to.client.withTransaction(
+    inTransaction(to.client)(
       Effect.gen(function* () {
         yield* run(to, copyLock, [owner])
         const existing: Array<string> = []
@@ -155,7 +160,7 @@ export const moveOwner = <E, R>(
            on conflict (owner) do update set id = $2, state = 'ARRIVED'`,
           [owner, id]
         )
-        yield* from.client.withTransaction(
+        yield* inTransaction(from.client)(
           Effect.andThen(
             run(from, "set transaction isolation level repeatable read, read only"),
             Effect.forEach(tables, (table) => copyTable(move, owner, table), { discard: true })
@@ -166,7 +171,7 @@ export const moveOwner = <E, R>(
 
   /** After a copy that is still under way: the answer to its commit may have been lost. */
   const hasArrived = (id: string) =>
-    to.client.withTransaction(
+    inTransaction(to.client)(
       Effect.andThen(
         run(to, copyLock, [owner]),
         is(
@@ -177,10 +182,12 @@ export const moveOwner = <E, R>(
       )
     )
 
-  /** The owner is served by the first database again. */
-  const release = run(from, `delete from {schema}.owner_moves where owner = $1 and state in ('DRAINING', 'MOVING')`, [
-    owner
-  ])
+  /** The owner is served by the first database again, unless another process goes on with the move. */
+  const release = Effect.flatMap(mayMove, (mine) =>
+    mine
+      ? run(from, `delete from {schema}.owner_moves where owner = $1 and state in ('DRAINING', 'MOVING')`, [owner])
+      : Effect.void
+  )
 
   return Effect.gen(function* () {
     const tables = yield* prepare
@@ -303,14 +310,13 @@ const fence = Effect.fnUntraced(function* (side: MoveSide, tables: ReadonlyArray
   if (unfenced.length === 0) return
   yield* run(side, fenceFunction)
   for (const { name } of unfenced)
-    yield* side.client
-      .withTransaction(Effect.andThen(run(side, "set local lock_timeout = '100ms'"), run(side, fenceTrigger(name))))
-      .pipe(
-        Effect.retry({
-          while: ({ reason }: SqlError) => reason._tag === "LockTimeoutError",
-          schedule: Schedule.spaced("1 second")
-        })
-      )
+    yield* Effect.andThen(run(side, "set local lock_timeout = '100ms'"), run(side, fenceTrigger(name))).pipe(
+      inTransaction(side.client),
+      Effect.retry({
+        while: ({ reason }: SqlError) => reason._tag === "LockTimeoutError",
+        schedule: Schedule.spaced("1 second")
+      })
+    )
 })
 
 /** Rows travel as JSON texts, in which every type of the schema keeps its exact value. */

@@ -66,9 +66,13 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
       )
     })
 
-  /** Runs a statement on a draft. Returns whether the draft existed. */
+  /** Runs a statement on a draft. Returns whether the draft existed. A removed assistant is none, while its last rows are deleted. */
   const changesDraft = (operation: string, statement: string, id: AssistantId) =>
-    own.finds(operation, `${statement} where id = $2 and owner = $1 and draft returning 1 as found`, [knownId(id)])
+    own.finds(
+      operation,
+      `${statement} where id = $2 and owner = $1 and draft and removed_at is null returning 1 as found`,
+      [knownId(id)]
+    )
 
   return AssistantStore.of({
     insert: (assistant) => insert("AssistantStore.insert", assistant),

@@ -100,19 +100,8 @@ export const inboxStore = (database: Database): typeof InboxStore.Service => {
 
     follow: (time, kept) =>
       Effect.map(
-        own.rows<{ readonly newest: string | null }>(
-          "follow",
-          `with followed as (
-               insert into ${schema}.run_followers as known (owner, until)
-                 values ($1, clock_timestamp() + $2 * interval '1 millisecond')
-                 on conflict (owner) do update set until = greatest(known.until, excluded.until)
-             ), gone as (
-               delete from ${schema}.run_changes
-                 where owner = $1 and changed_at <= clock_timestamp() - $3 * interval '1 millisecond'
-             ) select max(mark) as newest from ${schema}.run_changes where owner = $1`,
-          [Duration.toMillis(time), Duration.toMillis(kept)]
-        ),
-        ([row]) => Number(row?.newest ?? 0)
+        own.call<bigint>("follow", "follow_runs", { time: Duration.toMillis(time), kept: Duration.toMillis(kept) }),
+        Number
       ),
 
     changes: (after, kept, limit) =>

@@ -18,7 +18,7 @@ export const rateLimiter = ({ query, schema }: Database): typeof RateLimiter.Ser
       where greatest(kept.free_at, clock_timestamp()) + ($2 - $3) * interval '1 millisecond' <= clock_timestamp()
     returning 1 as taken`
   const wait = `
-    select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000 + $2 - $3))::int as millis
+    select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000 + $2 - $3))::float8 as millis
     from ${schema}.rate_limits where key = $1`
   /** A row whose allowance is full again means the same as no row. Old rows are deleted, so that the table does not grow with every caller. */
   const removeOld = `

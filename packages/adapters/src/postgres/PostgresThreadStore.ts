@@ -10,6 +10,7 @@ import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeListed } from "./ListedRecord.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
 import { removeWith } from "./Removals.ts"
+import { storedCount } from "./schema/SchemaPart.ts"
 import { messageText } from "./schema/Threads.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { ownedStatements } from "./OwnedStatements.ts"
@@ -72,7 +73,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
                select m.sequence, ${messageText("m")} as message from ${schema}.messages m
                where m.owner = $1 and m.thread_id = $2 and m.sequence > 0 and m.sequence < $3 and ${isThread(schema)} order by m.sequence desc limit $4) newest
              order by sequence`,
-          [knownId(id), sequence, limit]
+          [knownId(id), storedCount(sequence), storedCount(limit)]
         ),
         decodeList
       ),

@@ -4,6 +4,7 @@
  * Everything else is a mistake in this adapter or its schema, and an ordinary defect. Details of the server's error ("Failing row contains …")
  * may quote a conversation, and others a connection string, so both are removed before the error can reach a log.
  */
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { StoreUnavailable } from "@colloquy/core"
 import { ContentRefused } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
@@ -24,6 +25,14 @@ export const guard =
       if (code === erasingState) return Effect.fail(new StoreUnavailable({ operation, isErasing: true }))
       return Effect.die(contentStates.test(code) ? new ContentRefused({ operation, code }) : cause)
     })
+
+/** A transaction whose failures are all errors: the client reports it as a defect when the connection was lost and cannot roll back either. */
+export const inTransaction =
+  (client: PgClient) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+    Effect.catchDefect(client.withTransaction(self), (defect): Effect.Effect<never, SqlError> =>
+      defect instanceof SqlError ? Effect.fail(defect) : Effect.die(defect)
+    )
 
 const unavailableReasons: ReadonlySet<string> = new Set([
   "ConnectionError",

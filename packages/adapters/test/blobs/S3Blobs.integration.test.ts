@@ -115,3 +115,46 @@ it("reads unfinished uploads and the code of an error", () => {
   })
   assert.strictEqual(readErrorCode("<Error><Code>NoSuchBucket</Code><Message>secret</Message></Error>"), "NoSuchBucket")
 })
+
+/** A service that loses the answer to the end of an upload, and does not know the upload afterwards. `stored` is the size of the object. */
+const startLosingEnd = (stored: number | null) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      let ends = 0
+      const server = createServer((request, response) => {
+        const { searchParams: query } = new URL(request.url ?? "", "http://127.0.0.1")
+        request.resume()
+        request.on("end", () => {
+          if (request.method === "HEAD") {
+            response.writeHead(ends > 0 && stored !== null ? 200 : 404, { "content-length": stored ?? 0 }).end()
+          } else if (request.method === "POST" && query.has("uploads")) response.end("<UploadId>one</UploadId>")
+          else if (request.method === "POST" && ends++ === 0) request.socket.destroy()
+          else if (request.method === "POST") response.writeHead(404).end("<Code>NoSuchUpload</Code>")
+          else response.writeHead(200, { etag: '"part"' }).end()
+        })
+      })
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      return { server, endpoint: `http://127.0.0.1:${serverPort(server)}` }
+    }),
+    ({ server }) =>
+      Effect.promise(async () => {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+      })
+  )
+
+it.live("an upload is stored whose end the service has carried out, although its answer was lost", () =>
+  Effect.gen(function* () {
+    const put = Effect.fnUntraced(function* (stored: number | null) {
+      const { endpoint } = yield* startLosingEnd(stored)
+      const store = yield* Effect.provide(BlobStore, blobsOn(endpoint))
+      return yield* store.put(yield* newId(BlobId), Stream.make(new Uint8Array(6_000_000)))
+    })
+    assert.strictEqual((yield* put(6_000_000)).size, 6_000_000)
+    for (const stored of [null, 5_000_000]) {
+      const failed = yield* Effect.flip(put(stored))
+      assert.strictEqual(failed._tag, "StoreUnavailable")
+      assert.include(String(failed.cause), "NoSuchUpload")
+    }
+  }).pipe(Principal.provide("ada"), Effect.scoped)
+)

@@ -1,14 +1,17 @@
 /** What the migrations do, and what they refuse, each on a schema of its own. */
+import { StoreUnavailable } from "@colloquy/core"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
-import { migrate as migrateTo } from "../../src/postgres/Migrations.ts"
+import { checkSchema, migrate as migrateTo } from "../../src/postgres/Migrations.ts"
 import { nameFunctions } from "../../src/postgres/schema/FunctionNames.ts"
 import { schemaOfThisVersion } from "../../src/postgres/schema/Schema.ts"
 import { sqlFunction } from "../../src/postgres/schema/SchemaPart.ts"
@@ -75,6 +78,57 @@ onPostgres((url) => {
         yield* start(schema)
         assert.strictEqual((yield* sql(`select * from ${schema}.migrations`)).length, migrations.length)
       }).pipe(Effect.provide(hostClient(url)))
+    )
+
+    it.live("let a process start while another one commits its migration", () =>
+      Effect.gen(function* () {
+        const schema = yield* scratchSchema(url)
+        const client = yield* PgClient
+        const before = migrations.findLastIndex(({ tables }) => tables.length > 0)
+        const look = Effect.fnUntraced(function* (check: typeof checkSchema) {
+          yield* client.unsafe(`drop schema if exists ${schema} cascade`)
+          yield* migrateTo(client, schema, { migrations: migrations.slice(0, before), functions })
+          let looks = 0
+          // The other process commits when this one has read the names of the tables, and not yet the record of migrations.
+          const unsafe: PgClient["unsafe"] = (text, parameters) => {
+            const statement = client.unsafe<never>(text, parameters)
+            if (looks++ > 0) return statement
+            const both = Effect.tap(statement.withoutTransform, () => Effect.orDie(migrateTo(client, schema)))
+            return Object.create(statement, { withoutTransform: { value: both } })
+          }
+          yield* check(Object.assign(Object.create(client), { unsafe }), schema)
+          assert.isAbove(looks, 1)
+        })
+        yield* look(checkSchema)
+        yield* look(migrateTo)
+      }).pipe(Effect.provide(hostClient(url)))
+    )
+
+    it.live("are tried again by the caller when their connection is lost in the middle", () =>
+      Effect.gen(function* () {
+        const schema = yield* scratchSchema(url)
+        const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        yield* PgClient.use((client) =>
+          client.withTransaction(
+            client
+              .unsafe("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`colloquy schema ${schema}`])
+              .pipe(Effect.andThen(Deferred.succeed(held, undefined)), Effect.andThen(Deferred.await(free)))
+          )
+        ).pipe(Effect.forkScoped)
+        yield* Deferred.await(held)
+        const migrating = yield* Effect.forkChild(
+          Effect.flip(Postgres.migrate({ ...options(schema), applicationName: schema }))
+        )
+        const ended = sql(
+          `select pg_terminate_backend(pid)::text as name from pg_stat_activity
+           where application_name = $1 and wait_event_type = 'Lock'`,
+          [schema]
+        )
+        yield* Effect.repeat(ended, { until: (rows) => rows.length > 0 })
+        const failed = yield* Effect.ensuring(Fiber.join(migrating), Deferred.succeed(free, undefined))
+        assert.instanceOf(failed, StoreUnavailable)
+        yield* Postgres.migrate(options(schema))
+      }).pipe(Effect.scoped, Effect.provide(hostClient(url)))
     )
 
     it.live("use a schema that the host has made, and leave the host's tables alone", () =>

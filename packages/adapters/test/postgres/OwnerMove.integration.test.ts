@@ -214,6 +214,44 @@ const suite = (url: string, isToCitus: boolean) => {
     }).pipe(Effect.scoped, Effect.provide(hostClient(url)))
   )
 
+  const isLeft = (error: unknown) =>
+    error instanceof StoreUnavailable || (error instanceof Postgres.OwnerNotMoved && error.reason === "moving")
+
+  it.live("a process that has lost its connection leaves the move to the one that goes on with it", () =>
+    Effect.gen(function* () {
+      const { from, move } = yield* openTwo
+      const thread = yield* from.here(openThread)
+      yield* from.here(startTurn(thread.id))
+      const first = yield* Effect.forkChild(Effect.flip(move()))
+      yield* untilState(from.schema, "DRAINING")
+      yield* Effect.gen(function* () {
+        const other = yield* PgClient
+        const next = yield* Effect.forkChild(
+          other.unsafe("select pg_advisory_lock(hashtextextended($1, 1836021350))", [ada])
+        )
+        const holder = PgClient.use((client) =>
+          client.unsafe<{ readonly pid: number }>(
+            `select h.pid from pg_locks w
+             cross join lateral unnest(pg_blocking_pids(w.pid)) h (pid) where w.locktype = 'advisory' and not w.granted
+               and w.pid in (select pid from pg_stat_activity where application_name = $1)`,
+            [from.schema]
+          )
+        ).pipe(Effect.repeat({ until: (rows) => rows.length > 0 }), Effect.provide(hostClient(url)))
+        const [held] = yield* holder
+        yield* PgClient.use((client) => client.unsafe("select pg_terminate_backend($1::integer)", [held?.pid])).pipe(
+          Effect.provide(hostClient(url))
+        )
+        yield* Fiber.join(next)
+        // A statement of its own fails, or none was under way.
+        assert.isTrue(isLeft(yield* Fiber.join(first)))
+      }).pipe(Effect.provide(hostClient(url, { maxConnections: 1, applicationName: from.schema })))
+      assert.deepStrictEqual(
+        yield* PgClient.use((client) => client.unsafe(`select state from ${from.schema}.owner_moves`)),
+        [{ state: "DRAINING" }]
+      )
+    }).pipe(Effect.scoped, Effect.provide(hostClient(url)))
+  )
+
   const kernel = (options: Postgres.PostgresOptions) => {
     const providers = Providers.layer({
       providers: [scripted([], { otherwise: say("Yes.") })],

@@ -17,6 +17,14 @@ onPostgres((url) => {
   )
   rateLimiterSuite("Postgres", limiter)
 
+  it.live("tells a wait that is longer than 2 ** 31 milliseconds", () =>
+    Effect.gen(function* () {
+      const takeOne = RateLimiter.use((store) => store.take("monthly", { limit: 1, window: "30 days" }))
+      assert.isNull(yield* takeOne)
+      assert.isAbove((yield* takeOne) ?? 0, 2 ** 31)
+    }).pipe(Effect.provide(limiter))
+  )
+
   it.live("lets no more than the limit through from two pools together", () =>
     Effect.gen(function* () {
       const both = onScratchSchema(url, (schema) =>

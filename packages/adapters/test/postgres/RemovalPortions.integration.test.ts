@@ -124,6 +124,10 @@ const suite = (
         assert.deepStrictEqual((yield* runs.list(long, { limit: 10 })).runs, [])
         assert.deepStrictEqual(yield* InboxStore.use((inbox) => inbox.list({ limit: 10 })), [])
         assert.deepStrictEqual(yield* remove(assistant), false)
+        // Nor is it a draft that could be published or discarded.
+        assert.isFalse(yield* assistants.publish(assistant))
+        assert.isTrue(Option.isNone(yield* assistants.get(assistant)))
+        assert.isFalse(yield* assistants.discard(assistant))
         // A thread that is left is answered by nobody.
         const [stays] = yield* threads.list({ skip: 0, limit: 1 })
         assert.isTrue(Option.isNone(yield* assistants.ofThread(stays?.id ?? long)))

@@ -23,7 +23,8 @@ export const functionsOfNodes: ReadonlyArray<string> = [
   ...lockingFunctions,
   "append_many",
   "read_log",
-  "search_chunks"
+  "search_chunks",
+  "follow_runs"
 ]
 
 /** The parameter of the lock timeout follows the owner. */

@@ -6,7 +6,7 @@
  * mark never finds a lower one later.
  */
 import { refusedWhileErasing } from "./Owners.ts"
-import type { Migration } from "./SchemaPart.ts"
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /** The run whose helper a run is. */
 export const parentRuns: Migration = {
@@ -19,6 +19,9 @@ export const parentRuns: Migration = {
 export const ownerOfRun = (owner: string): string => `hashtextextended(${owner}, 0)`
 
 const followedLock = "hashtextextended(new.owner, 1768842095)"
+
+/** A transaction that changes a run shares this lock until it ends. Who begins to follow takes it alone, and so waits for such transactions. */
+const beginningLock = (owner: string) => `hashtextextended(${owner}, 1768842096)`
 
 export const inboxTables: Migration = {
   name: "inbox",
@@ -57,3 +60,39 @@ end $$`,
        when (old.status is distinct from new.status) execute function {schema}.run_changed()`
   ]
 }
+
+/** A change that was under way when somebody began to follow is either committed before, or recorded. */
+export const followersWaited: Migration = {
+  name: "followers wait for changes",
+  tables: [],
+  statements: [
+    `create or replace function {schema}.run_changed() returns trigger language plpgsql
+set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+begin
+  perform pg_advisory_xact_lock_shared(${beginningLock("new.owner")});
+  if exists (select from {schema}.run_followers where owner = new.owner and until > clock_timestamp()) then
+    perform pg_advisory_xact_lock(${followedLock});
+    insert into {schema}.run_changes (owner, run_id) values (new.owner, new.id);
+  end if;
+  return null;
+end $$`
+  ]
+}
+
+/** Returns the newest mark that there was before. */
+const followRuns = sqlFunction(
+  "follow_runs",
+  `(p_owner text, p_time double precision, p_kept double precision) returns bigint language plpgsql as $$
+declare
+  v_newest bigint;
+begin
+  select max(mark) into v_newest from {schema}.run_changes where owner = p_owner;
+  insert into {schema}.run_followers as known (owner, until) values (p_owner, clock_timestamp() + p_time * interval '1 millisecond')
+    on conflict (owner) do update set until = greatest(known.until, excluded.until);
+  delete from {schema}.run_changes where owner = p_owner and changed_at <= clock_timestamp() - p_kept * interval '1 millisecond';
+  perform pg_advisory_xact_lock(${beginningLock("p_owner")});
+  return coalesce(v_newest, 0);
+end $$`
+)
+
+export const inboxFunctions: ReadonlyArray<SqlFunction> = [followRuns]

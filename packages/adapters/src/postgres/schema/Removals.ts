@@ -55,9 +55,10 @@ const noteDeletedRuns = sqlFunction(
   `(p_owner text, p_thread uuid) returns void language plpgsql as $$
 declare
   v_run uuid;
+  v_assistant uuid := (select assistant_id from {schema}.threads where id = p_thread and owner = p_owner);
 begin
   insert into {schema}.deleted_runs (owner, id, token, assistant)
-    select run.owner, run.id, run.token, run.assistant_id from {schema}.active_runs active
+    select run.owner, run.id, run.token, v_assistant from {schema}.active_runs active
     join {schema}.runs run on run.id = active.run_id and run.owner = active.owner
     where active.thread_id = p_thread and active.owner = p_owner on conflict do nothing;
   for v_run in select run_id from {schema}.active_runs where thread_id = p_thread and owner = p_owner loop

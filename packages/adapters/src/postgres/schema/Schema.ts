@@ -8,7 +8,7 @@ import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
 import { caseDrafts, evalFunctions, evalTables, experimentTables, feedbackTables, onlineTables } from "./Evals.ts"
 import { followUpEnds, followUpFunctions, followUpHolders, followUpTables, followUpTurns } from "./FollowUps.ts"
-import { inboxTables, parentRuns } from "./Inbox.ts"
+import { followersWaited, inboxFunctions, inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
 import { assistantsOfCharges, begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import {
@@ -111,7 +111,8 @@ export const schemaOfThisVersion: Schema = {
     sessionHolders,
     unindexedOneByOne,
     caseDrafts,
-    scheduleRevisions
+    scheduleRevisions,
+    followersWaited
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
@@ -131,6 +132,7 @@ export const schemaOfThisVersion: Schema = {
     ...scheduleFunctions,
     ...webhookFunctions,
     ...evalFunctions,
+    ...inboxFunctions,
     ...ownerFunctions
   ]
 }
