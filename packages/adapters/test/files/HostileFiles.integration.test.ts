@@ -206,11 +206,15 @@ describe("a hostile file", () => {
 
   it.live("a PDF that never ends is stopped at the deadline", () =>
     Effect.gen(function* () {
+      const error = yield* Effect.flip(extract("pdf", endlessPdf()))
       assert.strictEqual(
-        yield* refused("pdf", endlessPdf(), { deadline: "2 seconds" }),
+        `${error.reason}: ${error.message}`,
         "too_slow: The file could not be read within 2 seconds. Split it, or save it in a simpler form."
       )
-    })
+      // The next file has its turn, whether this machine reads it within two seconds or not.
+      const next = yield* Effect.result(tea)
+      if (next._tag === "Failure") assert.strictEqual(next.failure.reason, "too_slow")
+    }).pipe(Effect.provide(FileExtractor.layer({ deadline: "2 seconds" })))
   )
 
   it.live("a PDF that unpacks to more than fits is stopped before the process is", () =>
@@ -258,7 +262,7 @@ describe("a hostile file", () => {
           }
         }
         yield* tea
-      }).pipe(Effect.provide(FileExtractor.layer({ deadline: "5 seconds" }))),
+      }).pipe(Effect.provide(FileExtractor.layer())),
     600_000
   )
 })

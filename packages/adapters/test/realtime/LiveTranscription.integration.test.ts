@@ -1,6 +1,6 @@
 /** Speech to text while somebody speaks, against a server that speaks the wires: the contract, and what each dialect sends in its own words. */
 import type { Provider } from "@colloquy/core"
-import type { ListeningRequest, SpeechToText, TranscriptEvent } from "@colloquy/core/adapters"
+import { type ListeningRequest, ModelError, type SpeechToText, type TranscriptEvent } from "@colloquy/core/adapters"
 import { type ListenedTurn, type ListeningVendor, listeningSuite } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -117,16 +117,37 @@ const inCharacters = telling((event) =>
 listeningSuite("one that tells single characters, and nothing between", listeningVendor("vllm", inCharacters))
 
 describe("the contract of listening finds one that", () => {
-  for (const [what, change] of [
-    ["tells other words", telling((event) => (event._tag === "Transcribed" ? [event] : [{ ...event, text: "x" }]))],
-    ["tells the whole text twice", telling((event) => (event._tag === "Transcribed" ? [event, event] : [event]))]
+  const early = "MUST tell words before the sound ends"
+  for (const [what, change, foundBy] of [
+    [
+      "tells other words",
+      telling((event) => (event._tag === "Transcribed" ? [event] : [{ ...event, text: "x" }])),
+      early
+    ],
+    [
+      "tells the whole text twice",
+      telling((event) => (event._tag === "Transcribed" ? [event, event] : [event])),
+      early
+    ],
+    [
+      "has words of the vendor in a field of its error",
+      (driver: SpeechToText): SpeechToText => ({
+        ...driver,
+        listen: (asked, sound) =>
+          Stream.mapError(
+            driver.listen?.(asked, sound) ?? Stream.empty,
+            ({ model, provider, reason }) => new ModelError({ model, provider, reason, requestId: "a secret" })
+          )
+      }),
+      "MUST fail, and not with a defect, on an error of the vendor"
+    ]
   ] as const) {
     it.live(what, () =>
       Effect.gen(function* () {
         const found: Array<Effect.Effect<void, unknown, Scope.Scope>> = []
         listeningCases(
           (title, run) => {
-            if (title.startsWith("MUST tell words before the sound ends")) found.push(run())
+            if (title.startsWith(foundBy)) found.push(run())
           },
           listeningVendor("vllm", change)
         )

@@ -4,6 +4,7 @@ import {
   AssistantStore,
   type BranchOutcome,
   type Cut,
+  FollowUpStore,
   newId,
   type NewMessage,
   RunStore,
@@ -13,6 +14,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest } from "./ContractTest.ts"
+import { sampleFollowUp } from "./FollowUpStoreContract.ts"
 import { asNewOwner, awkwardJson, moment, sampleBegin, sampleCall, sampleResult, sampleThread } from "./Samples.ts"
 import {
   continueTurn,
@@ -215,8 +217,18 @@ export const branchContract = (test: ContractTest): void => {
     const before = yield* storedMessages(thread.id)
     const [first, , third] = before.flatMap(({ runId }) => runId ?? [])
     if (first === undefined || third === undefined) throw new Error("The thread has no runs.")
-    const order = { ...(yield* readCut(thread.id)), keeps: 1, keptAs: null, at: moment(9), followUps: [], once: null }
+    const work = yield* sampleFollowUp("contract.rewind", { delayMillis: 3_600_000 })
+    const order = {
+      ...(yield* readCut(thread.id)),
+      keeps: 1,
+      keptAs: null,
+      at: moment(9),
+      followUps: [work],
+      once: null
+    }
     assert.deepStrictEqual(yield* runs.rewindThread(order), done)
+    const stored = yield* (yield* FollowUpStore).find(work.kind, work.key)
+    assert.strictEqual(Option.getOrThrow(stored).id, work.id)
     assert.deepStrictEqual(yield* storedMessages(thread.id), before.slice(0, 1))
     assert.isTrue(Option.isNone(yield* runs.get(third)))
     assert.deepStrictEqual(yield* runs.messages(first), before.slice(0, 1))
@@ -257,13 +269,15 @@ export const branchContract = (test: ContractTest): void => {
     const copy = yield* forkRequest(thread, null)
     const keptAs = yield* newId(ThreadId)
     const once = { key: "refused", fingerprint: "f", answer: null }
+    const work = yield* sampleFollowUp("contract.rewind", { delayMillis: 3_600_000 })
+    const rewind = { ...cut, keeps: 2, keptAs, at: moment(9), followUps: [work], once }
     const both = Effect.all([
       runs.forkThread({ from: { ...cut, keeps: 2 }, thread: copy, once }),
-      runs.rewindThread({ ...cut, keeps: 2, keptAs, at: moment(9), followUps: [], once })
+      runs.rewindThread(rewind)
     ])
     const changed = yield* Effect.all([
       runs.forkThread({ from: { ...cut, newest: yield* newId(MessageId) }, thread: copy, once }),
-      runs.rewindThread({ ...cut, newest: null, keeps: 2, keptAs, at: moment(9), followUps: [], once })
+      runs.rewindThread({ ...rewind, newest: null })
     ])
     const foreign = yield* asNewOwner(both)
     const turn = yield* startTurn(thread.id)
@@ -279,6 +293,7 @@ export const branchContract = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* storedMessages(keptAs), [])
     assert.isTrue(Option.isNone(yield* threads.get(copy.id)))
     assert.isTrue(Option.isNone(yield* runs.findAnswered("refused")))
+    assert.isTrue(Option.isNone(yield* (yield* FollowUpStore).find(work.kind, work.key)))
   })
 
   test("MUST give one answer to concurrent callers with one key", function* () {
@@ -295,6 +310,20 @@ export const branchContract = (test: ContractTest): void => {
     assert.deepStrictEqual(tally(all.map(({ outcome }) => outcome)), { Done: 1, Answered: 9 })
     const kept = all.find(({ outcome }) => outcome._tag === "Done")?.keptAs
     for (const { outcome } of all) if (outcome._tag === "Answered") assert.strictEqual(outcome.answer, kept)
+    const forks = yield* tenTimes(
+      Effect.gen(function* () {
+        const copy = yield* sampleThread(thread.assistantId)
+        const once = { key: "fork", fingerprint: "f", answer: copy.id }
+        const from = { ...(yield* readCut(thread.id)), keeps: 1 }
+        return { copy, outcome: yield* runs.forkThread({ from, thread: copy, once }) }
+      })
+    )
+    assert.deepStrictEqual(tally(forks.map(({ outcome }) => outcome)), { Done: 1, Answered: 9 })
+    const fork = forks.find(({ outcome }) => outcome._tag === "Done")?.copy.id
+    for (const { copy, outcome } of forks) {
+      if (outcome._tag === "Answered") assert.strictEqual(outcome.answer, fork)
+      assert.strictEqual(Option.isSome(yield* (yield* ThreadStore).get(copy.id)), copy.id === fork)
+    }
     const begun = yield* sampleBegin(thread.id, { idempotency: { key: "rewind", fingerprint: "another" } })
     assert.strictEqual(expectTag(yield* runs.begin(begun), "Repeated").fingerprint, "f")
   })

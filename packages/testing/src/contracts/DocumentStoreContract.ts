@@ -275,7 +275,7 @@ export const documentStoreContract = (test: Sentence<DocumentStore | Stores>): v
       yield* insert(ofThread, { createdAt: moment(3) }),
       yield* insert(ofThread, { createdAt: moment(3) })
     ]
-    yield* insert((yield* openScopes).ofThread)
+    for (const other of Object.values(yield* openScopes)) yield* insert(other)
     const wholeThread = { threadId: ofThread.threadId }
     assert.deepStrictEqual(yield* store.list(wholeThread, firstPage), [older, ...together, attached])
     assert.deepStrictEqual(yield* store.list({ assistantId: ofAssistant.assistantId }, firstPage), [shared])
@@ -299,7 +299,7 @@ export const documentStoreContract = (test: Sentence<DocumentStore | Stores>): v
     yield* insert(ofThread, { status: "error" })
     const late = yield* insert(ofMessage, { createdAt: moment(2), filename: "late 🏳️‍🌈.csv" })
     const early = yield* insert(ofAssistant, { createdAt: moment(1) })
-    yield* insert((yield* openScopes).ofThread)
+    for (const other of Object.values(yield* openScopes)) yield* insert(other)
     const named = ({ filename, id }: Document) => ({ id, filename })
     assert.deepStrictEqual(
       yield* store.survey([
@@ -439,7 +439,7 @@ export const documentStoreContract = (test: Sentence<DocumentStore | Stores>): v
       _tag: "Thread",
       threadId: (yield* openNewThread(ofAssistant.assistantId)).id
     }
-    const other = yield* insert((yield* openScopes).ofThread)
+    const others = yield* Effect.forEach(Object.values(yield* openScopes), (scope) => insert(scope))
     const [a, b] = [yield* insert(ofThread), yield* insert(ofMessage, { createdAt: moment(1) })]
     const [c, d] = [
       yield* insert(ofAssistant, { createdAt: moment(2) }),
@@ -450,7 +450,7 @@ export const documentStoreContract = (test: Sentence<DocumentStore | Stores>): v
     assert.sameDeepMembers([...(yield* store.removeAll({ threadId: ofThread.threadId }))], [a, b])
     assert.sameDeepMembers([...(yield* store.removeAll({ assistantId: ofAssistant.assistantId }))], [c, d])
     assert.deepStrictEqual(yield* store.removeAll({ assistantId: ofAssistant.assistantId }), [])
-    assert.deepStrictEqual(Option.getOrThrow(yield* store.get(other.id)), other)
+    for (const other of others) assert.deepStrictEqual(Option.getOrThrow(yield* store.get(other.id)), other)
   })
 
   test("MUST remove the documents of a removed thread or assistant", function* () {

@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import { isSame, letPass, said, shown } from "./PartSteps.ts"
-import { textForUsers } from "./TextForUsers.ts"
+import { textForUsers, wholeText } from "./TextForUsers.ts"
 
 /** Takes the cases of a contract. */
 export type TakeCase = (title: string, run: () => Effect.Effect<void, unknown, Scope.Scope>) => void
@@ -79,7 +79,7 @@ export const driverChecks = (who: string, patience: number) => {
   const expectQuiet = (error: ModelError | null, on: string, words = /sk-of-the-host|secret/u): void => {
     const text = textForUsers(error)
     if (words.test(text)) fault(`put text of the provider into its error ${on} (${shown(text)})`, "fail without any")
-    if (JSON.stringify(error).includes("sk-of-the-host"))
+    if (wholeText(error).includes("sk-of-the-host"))
       fault(`put the host's key into its error ${on}`, "keep keys from all fields, also from `forOperator`")
   }
 

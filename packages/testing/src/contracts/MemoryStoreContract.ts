@@ -149,6 +149,11 @@ export const memoryStoreSuite = (
       const otherAssistant = yield* openAssistant
       const theirs = yield* sampleMemory(otherAssistant, { content: copy.content })
       assert.deepStrictEqual(yield* apply(otherAssistant, [toAdd(theirs)]), [{ event: "Added", id: theirs.id }])
+      // A memory is no copy of itself.
+      const changed = { ...first, content: copy.content, metadata: { editor: true } }
+      assert.deepStrictEqual(yield* apply(assistantId, [toUpdate(changed)]), [{ event: "Updated", id: first.id }])
+      const after = Option.getOrThrow(yield* store.get(assistantId, first.id))
+      assert.deepStrictEqual([after.content, after.metadata], [changed.content, changed.metadata])
     })
 
     test("MUST return the memories beside a position of a session, in the order of speaking and then of storing, each once", function* () {

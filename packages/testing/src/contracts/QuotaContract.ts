@@ -116,6 +116,9 @@ const rates = (test: ContractTest): void => {
   test("MUST NOT count turns of other owners, or turns that a limit refused", function* () {
     yield* asNewOwner(admitted({ turnsPerMinute: 1 }))
     yield* findRefusal({ turnsPerMinute: 1, turnsAtOnce: 0 })
+    yield* findRefusal({ turnsPerMinute: 1, tokensPerDay: 0 })
+    // One without a limit, or that was counted before.
+    yield* admitted({ turnsPerMinute: null })
     yield* admitted({ turnsPerMinute: 1 })
     assert.strictEqual((yield* findRefusal({ turnsPerMinute: 1 })).limit, "turnsPerMinute")
   })
@@ -299,6 +302,11 @@ const budgetsOfAssistants = (test: ContractTest): void => {
     assert.strictEqual(yield* begin(yield* openNewThread(one.assistantId)), "tokensPerDayOfAssistant")
     assert.strictEqual(yield* begin(other), "Started")
     assert.strictEqual(yield* begin(other, { tokensPerDay: 200 }), "tokensPerDay")
+    // What is reserved for one assistant, by runs and other work, is not reserved for another.
+    assert.strictEqual(yield* holdAmount({ ...assistantLimits(other), wanted: amount(150) }), 150)
+    assert.strictEqual(yield* holdAmount(assistantLimits(other)), "tokensPerDayOfAssistant")
+    assert.strictEqual(yield* holdAmount({ ...assistantLimits(yield* openThread), wanted: amount(250) }), 250)
+    assert.strictEqual(yield* holdAmount({ tokensPerDay: 800 }), 20)
     const dollars = {
       ...assistantLimits(one),
       ofAssistant: { id: one.assistantId, tokensPerDay: null, usdPerDay: 1.5 }
@@ -333,7 +341,9 @@ const budgetsOfAssistants = (test: ContractTest): void => {
     assert.strictEqual(yield* holdAmount(limits), "tokensPerDay")
     yield* settleTurn(run, { usage: sampleUsage(1, 1) })
     assert.strictEqual(yield* holdAmount(limits, second, noTime), 100)
-    assert.strictEqual(yield* holdAmount({ ...limits, wanted: amount(248) }), 248)
+    const { outcome } = yield* beginUnder((yield* openThread).id, { ...limits, wanted: amount(188) })
+    assert.deepStrictEqual(expectTag(outcome, "Started").reserved, amount(188))
+    assert.strictEqual(yield* holdAmount(limits), 60)
   })
 
   test("MUST never hold more than is left, of ten calls at the same time", function* () {

@@ -98,6 +98,9 @@ export const scheduleStoreContract = (test: Sentence<Needed>): void => {
     assert.strictEqual(yield* store.insert(yield* sample(other), 3, null), "too_many")
     // More than a store may count in 32 bits.
     assert.strictEqual(yield* store.insert(yield* sample(other), 2 ** 40, null), "stored")
+    // Those of a deleted assistant are gone.
+    yield* (yield* AssistantStore).remove(assistantId)
+    assert.strictEqual(yield* store.insert(yield* sample(other), 2, null), "stored")
   })
 
   test("MUST replace everything but the last time, the assistant and the creation, and remove", function* () {

@@ -9,6 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { TakeCase } from "./DriverChecks.ts"
+import { expectQuietError } from "./TextForUsers.ts"
 
 /** A vendor of voice, behind its wire. Each call answers one request, in the order of the calls. */
 export interface VoiceVendor {
@@ -72,8 +73,7 @@ export const voiceVendorTests = <Vendor extends VoiceVendor>(
         vendor.answers(status, { "retry-after": "7" }, '{"detail":"sk-of-the-host said a secret"}')
         const error = yield* Effect.flip(ask(vendor, null))
         assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
-        assert.notMatch(error.message, /sk-of-the-host|secret/u)
-        assert.notInclude(JSON.stringify(error), "sk-of-the-host", "The error has the host's key.")
+        expectQuietError(error, /secret/u)
         assert.strictEqual((yield* vendor.keys).length, 1)
       }))
   }

@@ -17,8 +17,10 @@ import {
   OwnerStore,
   QuotaStore,
   RunStore,
+  type SpeechToText,
   ThreadStore,
-  UsageLedger
+  UsageLedger,
+  type VideoModel
 } from "@colloquy/core/adapters"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -91,6 +93,24 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
       )
     const mute = <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
       Stream.mapArrayEffect(stream, (items) => read(Effect.succeed(items)))
+    const call = <A, E, R>(run: () => Effect.Effect<A, E, R>) => read(Effect.suspend(run))
+    const stream = <A, E, R>(run: () => Stream.Stream<A, E, R>) => mute(Stream.unwrap(alive(Effect.sync(run))))
+    const mortalVideo = (video: VideoModel): VideoModel => ({
+      ...video,
+      submit: (order) => call(() => video.submit(order)),
+      status: (...args) => call(() => video.status(...args)),
+      content: (...args) => stream(() => video.content(...args)),
+      ...(video.listModels && { listModels: read(video.listModels) })
+    })
+    const mortalHearing = (hearing: SpeechToText): SpeechToText => {
+      const { listen, stream: pieces } = hearing
+      return {
+        ...hearing,
+        transcribe: (request) => call(() => hearing.transcribe(request)),
+        ...(pieces && { stream: (request) => stream(() => pieces(request)) }),
+        ...(listen && { listen: (request, sound) => stream(() => listen(request, sound)) })
+      }
+    }
 
     return {
       stores: (stores) =>
@@ -99,16 +119,22 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
           stores
         ),
       provider: (provider) => {
-        const { chat, embedding, image } = provider
+        const { answers, chat, embedding, image, listModels, listUpstreams, nextToken } = provider
+        const { speechToText, textToSpeech, video } = provider
         return {
           ...provider,
-          ...(chat && { chat: (request) => mute(Stream.unwrap(alive(Effect.sync(() => chat(request))))) }),
-          ...(image && {
-            image: { ...image, generate: (request) => read(Effect.suspend(() => image.generate(request))) }
+          ...(chat && { chat: (request) => stream(() => chat(request)) }),
+          ...(answers && { answers: (request) => call(() => answers(request)) }),
+          ...(nextToken && { nextToken: (request) => call(() => nextToken(request)) }),
+          ...(embedding && { embedding: { ...embedding, embed: (request) => call(() => embedding.embed(request)) } }),
+          ...(image && { image: { ...image, generate: (request) => call(() => image.generate(request)) } }),
+          ...(video && { video: mortalVideo(video) }),
+          ...(speechToText && { speechToText: mortalHearing(speechToText) }),
+          ...(textToSpeech && {
+            textToSpeech: { ...textToSpeech, speak: (request) => stream(() => textToSpeech.speak(request)) }
           }),
-          ...(embedding && {
-            embedding: { ...embedding, embed: (request) => read(Effect.suspend(() => embedding.embed(request))) }
-          })
+          ...(listModels && { listModels: read(listModels) }),
+          ...(listUpstreams && { listUpstreams: read(listUpstreams) })
         }
       },
       write: (effect) => write(effect),
