@@ -1,6 +1,6 @@
 /** The schedules of an assistant, each with its next times and its last run. They can be made, paused, run now and deleted. */
 import { textIn } from "../lib/forms.ts"
-import { shortDate, wholeDate } from "../lib/format.ts"
+import { shortDate, timeIn, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import * as knowledge from "../state/knowledge.ts"
@@ -99,17 +99,6 @@ const ScheduleForm = ({
   </form>`
 }
 
-/** Times in the time zone of the schedule, not in that of the reader. */
-const localTime = (time: string, timeZone: string): string =>
-  new Date(time).toLocaleString([], {
-    timeZone,
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit"
-  })
-
 const ScheduleItem = ({
   onChange,
   schedule
@@ -144,7 +133,7 @@ const ScheduleItem = ({
       paused
         ? html`<p><span class="badge soft">paused</span></p>`
         : html`<ol class="times" aria-label="Next times">
-            ${next.map((time) => html`<li><time datetime=${time}>${localTime(time, timezone)}</time></li>`)}
+            ${next.map((time) => html`<li><time datetime=${time}>${timeIn(time, timezone)}</time></li>`)}
           </ol>`
     }
     ${
