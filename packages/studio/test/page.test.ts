@@ -3,11 +3,17 @@ import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it, vi } 
 import { pageGlobals, type PageGlobals } from "./PageGlobals.ts"
 
 let globals: PageGlobals
+let http: typeof import("../src/page/api/http.ts")
 let inspector: typeof import("../src/page/state/inspector.ts")
+let markdown: typeof import("../src/page/parts/MarkdownElements.ts")
+let studio: typeof import("../src/page/state/studio.ts")
 let stream: typeof import("../src/page/api/stream.ts")
 
 beforeAll(async () => {
   globals = pageGlobals()
+  http = await import("../src/page/api/http.ts")
+  markdown = await import("../src/page/parts/MarkdownElements.ts")
+  studio = await import("../src/page/state/studio.ts")
   inspector = await import("../src/page/state/inspector.ts")
   stream = await import("../src/page/api/stream.ts")
 })
@@ -90,4 +96,54 @@ describe("the turn that is looked into", () => {
     await vi.advanceTimersByTimeAsync(2000)
     assert.strictEqual(reads(), 8)
   })
+})
+
+describe("what the server refuses", () => {
+  const refusal = (response: () => Response): Promise<string> => {
+    globals.serve(response)
+    return http.json("/anything").then(
+      () => "",
+      (error: unknown) => (error instanceof http.Refused ? `${error.status} ${error.message}` : String(error))
+    )
+  }
+
+  it("is told in words, whatever stands between the page and the server", async () => {
+    const json = (body: unknown, status = 422) => refusal(() => Response.json(body, { status }))
+    assert.strictEqual(await json({ detail: "Too <b>long</b>" }), "422 Too <b>long</b>")
+    assert.strictEqual(await json({ detail: [{ loc: ["body", "name"], msg: "is empty" }] }), "422 name: is empty")
+    const page = () => new Response("<html>bad gateway</html>", { status: 502 })
+    assert.strictEqual(await refusal(page), "502 The server answered 502, without a reason.")
+    for (const body of [null, {}, { detail: null }, { detail: "" }, { detail: [] }, { detail: [null] }, [1]])
+      assert.strictEqual(await json(body), "422 The server answered 422, without a reason.", JSON.stringify(body))
+    assert.strictEqual(await json({ detail: { any: "thing" } }), '422 {"any":"thing"}')
+  })
+
+  it("is a key that no request can carry, too, and not a server that is away", async () => {
+    http.setKey("ключ")
+    assert.match(await refusal(() => Response.json({})), /^401 .*other signs than a key has/u)
+    assert.isTrue(http.isServerUp.value)
+    http.setKey("")
+  })
+})
+
+it("a storage that refuses keeps texts while the page is open", () => {
+  const { getItem, setItem } = localStorage
+  const refuse = () => {
+    throw new DOMException("denied", "SecurityError")
+  }
+  Object.assign(localStorage, { getItem: refuse, setItem: refuse })
+  try {
+    http.setKey("kept")
+    assert.strictEqual(http.getKey(), "kept")
+    studio.choose({ model: "demo/demo-1" })
+    http.setKey("")
+  } finally {
+    Object.assign(localStorage, { getItem, setItem })
+  }
+  assert.strictEqual(http.getKey(), "")
+})
+
+it("markdown that is nested too deep is shown as it was written", () => {
+  const text = ">".repeat(5000)
+  assert.include(JSON.stringify(markdown.markdown(text)), text)
 })
