@@ -6,6 +6,10 @@ type Server = (path: string, init: RequestInit) => Response | Promise<Response>
 export interface PageGlobals {
   /** The texts that the page stores. */
   readonly stored: Map<string, string>
+  /** Tells the page what another tab has changed. */
+  readonly tellPage: (change: object) => void
+  /** Goes to another address, as Back and Forward do. */
+  readonly travel: (hash: string) => void
   /** Answers the requests from now on. */
   readonly serve: (server: Server) => void
   readonly takeAway: () => void
@@ -19,6 +23,7 @@ export const pageGlobals = (): PageGlobals => {
     location.hash = address.includes("#") ? address.slice(address.indexOf("#")) : ""
   }
   let server: Server = () => new Response(null, { status: 404 })
+  const listeners = new Map<string, (event: object) => void>()
   const globals = {
     document: { querySelector: () => null },
     localStorage: {
@@ -27,13 +32,22 @@ export const pageGlobals = (): PageGlobals => {
     },
     location,
     history: { pushState: show, replaceState: show },
-    addEventListener: () => {},
+    addEventListener: (name: string, listener: (event: object) => void) => listeners.set(name, listener),
     BroadcastChannel: class {
       postMessage = () => {}
-      addEventListener = () => {}
+      addEventListener = (name: string, listener: (event: object) => void) => listeners.set(name, listener)
     },
     fetch: async (address: string, init: RequestInit = {}) => server(address.replace(/^\/api/u, ""), init)
   }
   for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
-  return { stored, serve: (next) => (server = next), takeAway: () => vi.unstubAllGlobals() }
+  return {
+    stored,
+    tellPage: (data) => listeners.get("message")?.({ data }),
+    travel: (hash) => {
+      location.hash = hash
+      listeners.get("popstate")?.({})
+    },
+    serve: (next) => (server = next),
+    takeAway: () => vi.unstubAllGlobals()
+  }
 }

@@ -147,3 +147,142 @@ it("markdown that is nested too deep is shown as it was written", () => {
   const text = ">".repeat(5000)
   assert.include(JSON.stringify(markdown.markdown(text)), text)
 })
+
+describe("with other tabs, other keys and a slow server", () => {
+  const answers = new Map<string, () => Response | Promise<Response>>()
+  const json = (body: object) => () => Response.json(body)
+  const thread = (id: string, age = 0) => ({
+    thread_id: id,
+    assistant_id: "a-1",
+    metadata_: { title: id },
+    updated_at: `2026-01-0${9 - age}T00:00:00Z`,
+    messages: []
+  })
+  const setThreads = (...ids: ReadonlyArray<string>) => {
+    answers.set("/threads", json(ids.map(thread)))
+    for (const id of ids) answers.set(`/threads/${id}`, json(thread(id)))
+  }
+  /** Holds the next answer for an address back. */
+  const hold = (path: string): (() => void) => {
+    const held = Promise.withResolvers<void>()
+    const answer = answers.get(path)
+    answers.set(path, async () => {
+      if (answer !== undefined) answers.set(path, answer)
+      const response = answer?.() ?? new Response(null, { status: 404 })
+      await held.promise
+      return response
+    })
+    return held.resolve
+  }
+  const settle = () => vi.advanceTimersByTimeAsync(100)
+  const shown = () => [studio.conversation.threadId.value, location.hash]
+
+  beforeAll(() => {
+    answers.set("/capabilities", json({ evals: false }))
+    answers.set("/models", json({ models: [] }))
+    answers.set("/runs", json({ runs: [] }))
+    answers.set("/assistants", json([{ assistant_id: "a-1", name: "Ada" }]))
+    answers.set("/threads", () => {
+      throw new TypeError("no connection")
+    })
+  })
+  beforeEach(() => {
+    globals.serve((path) => answers.get(path.replace(/\?.*/u, ""))?.() ?? new Response(null, { status: 404 }))
+  })
+
+  it("starts when the server is back, also if it went away in the middle of the start", async () => {
+    studio.begin()
+    await settle()
+    assert.isFalse(studio.isStarted.value)
+    assert.isNotNull(studio.assistants.value)
+    setThreads("one", "two")
+    await vi.advanceTimersByTimeAsync(4000)
+    assert.isTrue(studio.isStarted.value)
+    assert.deepStrictEqual(shown(), ["one", "#/talk/one"])
+  })
+
+  it("a thread that is opened while another tab's change is read is shown", async () => {
+    const release = hold("/threads/two")
+    void studio.openThread("two")
+    globals.tellPage({ kind: "thread", threadId: "one", runId: "r", hasEnded: true })
+    await settle()
+    release()
+    await settle()
+    assert.deepStrictEqual(shown(), ["two", "#/talk/two"])
+  })
+
+  it("a thread that is made while another tab's change is read stays open, and in the list", async () => {
+    studio.newThread()
+    const release = hold("/threads")
+    globals.tellPage({ kind: "threads" })
+    answers.set("/assistants/a-1/threads", json(thread("made")))
+    await studio.conversation.ensureThread("made")
+    release()
+    await settle()
+    assert.deepStrictEqual(shown(), ["made", "#/talk/made"])
+    assert.deepStrictEqual(studio.threads.value.map(({ thread_id }) => thread_id).toSorted(), ["made", "one", "two"])
+  })
+
+  it("an assistant that is made meanwhile stays too", async () => {
+    const release = hold("/assistants")
+    const list = studio.assistants.value ?? []
+    globals.tellPage({ kind: "assistants" })
+    const [ada] = list
+    assert.isDefined(ada)
+    studio.assistants.value = [...list, { ...ada, assistant_id: "a-2" }]
+    release()
+    await settle()
+    assert.deepStrictEqual(
+      studio.assistants.value?.map(({ assistant_id }) => assistant_id),
+      ["a-1", "a-2"]
+    )
+  })
+
+  it("Back leads to the thread of the address, also while another one is being opened", async () => {
+    await studio.openThread("one")
+    const release = hold("/threads/two")
+    void studio.openThread("two")
+    globals.travel("#/talk/one")
+    release()
+    await settle()
+    assert.deepStrictEqual(shown(), ["one", "#/talk/one"])
+  })
+
+  it("who works in another room stays there when another tab deletes the open thread or assistant", async () => {
+    globals.travel("#/runs")
+    setThreads("two")
+    globals.tellPage({ kind: "threads" })
+    await settle()
+    assert.deepStrictEqual(shown(), [null, "#/runs"])
+    answers.set("/assistants", json([{ assistant_id: "a-3", name: "Eve" }]))
+    globals.tellPage({ kind: "assistants" })
+    await settle()
+    assert.deepStrictEqual([...shown(), studio.assistantId.value], [null, "#/runs", "a-3"])
+  })
+
+  it("shows nothing of the owner of an earlier key", async () => {
+    await studio.openThread("two")
+    globals.travel("#/runs")
+    setThreads("theirs")
+    answers.delete("/threads/two")
+    await studio.start()
+    assert.deepStrictEqual(shown(), [null, "#/runs"])
+    globals.travel("#/talk/theirs")
+    await settle()
+    assert.deepStrictEqual(shown(), ["theirs", "#/talk/theirs"])
+  })
+
+  it("an answer under way that may not be followed any more is told", async () => {
+    const message = { message_id: "m", role: "assistant", run_id: "r", status: "IN_PROGRESS", content: "" }
+    answers.set("/threads/theirs", json({ ...thread("theirs"), messages: [message] }))
+    answers.set("/threads/theirs/runs/r/events", () =>
+      Response.json({ detail: "This key is revoked" }, { status: 401 })
+    )
+    http.setKey("k")
+    await studio.openThread("theirs")
+    await settle()
+    assert.strictEqual(studio.keyProblem.value, "This key is revoked")
+    assert.isFalse(studio.conversation.isRunning.value)
+    http.setKey("")
+  })
+})

@@ -22,6 +22,9 @@ export class Refused extends Error {
   }
 }
 
+/** Whether the server has refused a request for good. What failed otherwise may succeed later. */
+export const isRefusal = (error: unknown): boolean => error instanceof Refused && error.status < 500
+
 /** No server answered. */
 class Unreachable extends Error {
   constructor() {

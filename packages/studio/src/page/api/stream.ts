@@ -1,7 +1,7 @@
 /** Reads the events of a run to its end, over as many connections as necessary. If the server dies, it waits. */
 import { pause } from "../lib/pause.ts"
 import type { StreamEvent } from "../wire.ts"
-import { call, Refused } from "./http.ts"
+import { call, isRefusal } from "./http.ts"
 
 /** The ids of events that do not contain them. */
 export interface EventIds {
@@ -85,7 +85,7 @@ const read = async (
       // A message that was refused is told also to a reader who has gone on. What the signal ended is a `DOMException`.
       if (stop.aborted && (last > 0 || error instanceof DOMException)) return
       // The request itself was refused, so the caller gets the error and nothing is retried.
-      if (last === 0 || (error instanceof Refused && error.status < 500)) throw error
+      if (last === 0 || isRefusal(error)) throw error
     }
     failures += 1
     if (failures === 1) onBreak(true)

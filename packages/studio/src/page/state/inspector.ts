@@ -1,5 +1,5 @@
 /** The turn that is shown in detail: read from the server, or from a shared file. */
-import { call, json, Refused } from "../api/http.ts"
+import { call, isRefusal, json } from "../api/http.ts"
 import { go, path, replace } from "./address.ts"
 import { type EventIds, readEvents } from "../api/stream.ts"
 import type { SpokenTurn } from "../lib/spoken.ts"
@@ -89,7 +89,7 @@ const again = async (threadId: string, runId: string): Promise<void> => {
     await load(threadId, runId)
   } catch (error) {
     // A server that does not answer is asked again.
-    if (!(error instanceof Refused) || error.status >= 500) lookLater(threadId, runId)
+    if (!isRefusal(error)) lookLater(threadId, runId)
   }
 }
 
