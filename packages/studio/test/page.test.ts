@@ -1,13 +1,18 @@
 /** The state of the page without a browser: what it asks the server for, and what it makes of late, refused and lost answers. */
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it, vi } from "@effect/vitest"
+import type * as Http from "../src/page/api/http.ts"
+import type * as Streams from "../src/page/api/stream.ts"
+import type * as Markdown from "../src/page/parts/MarkdownElements.ts"
+import type * as Inspector from "../src/page/state/inspector.ts"
+import type * as Studio from "../src/page/state/studio.ts"
 import { pageGlobals, type PageGlobals } from "./PageGlobals.ts"
 
 let globals: PageGlobals
-let http: typeof import("../src/page/api/http.ts")
-let inspector: typeof import("../src/page/state/inspector.ts")
-let markdown: typeof import("../src/page/parts/MarkdownElements.ts")
-let studio: typeof import("../src/page/state/studio.ts")
-let stream: typeof import("../src/page/api/stream.ts")
+let http: typeof Http
+let inspector: typeof Inspector
+let markdown: typeof Markdown
+let studio: typeof Studio
+let stream: typeof Streams
 
 beforeAll(async () => {
   globals = pageGlobals()
@@ -127,18 +132,18 @@ describe("what the server refuses", () => {
 })
 
 it("a storage that refuses keeps texts while the page is open", () => {
-  const { getItem, setItem } = localStorage
+  const before = localStorage
   const refuse = () => {
     throw new DOMException("denied", "SecurityError")
   }
-  Object.assign(localStorage, { getItem: refuse, setItem: refuse })
+  vi.stubGlobal("localStorage", { getItem: refuse, setItem: refuse })
   try {
     http.setKey("kept")
     assert.strictEqual(http.getKey(), "kept")
     studio.choose({ model: "demo/demo-1" })
     http.setKey("")
   } finally {
-    Object.assign(localStorage, { getItem, setItem })
+    vi.stubGlobal("localStorage", before)
   }
   assert.strictEqual(http.getKey(), "")
 })
@@ -220,7 +225,10 @@ describe("with other tabs, other keys and a slow server", () => {
     release()
     await settle()
     assert.deepStrictEqual(shown(), ["made", "#/talk/made"])
-    assert.deepStrictEqual(studio.threads.value.map(({ thread_id }) => thread_id).toSorted(), ["made", "one", "two"])
+    assert.sameMembers(
+      studio.threads.value.map(({ thread_id }) => thread_id),
+      ["made", "one", "two"]
+    )
   })
 
   it("an assistant that is made meanwhile stays too", async () => {
@@ -285,4 +293,19 @@ describe("with other tabs, other keys and a slow server", () => {
     assert.isFalse(studio.conversation.isRunning.value)
     http.setKey("")
   })
+})
+
+it("a button that is pressed twice acts once, and again when its action has ended", async () => {
+  const button = new EventTarget()
+  const ended: Array<() => void> = []
+  button.addEventListener(
+    "click",
+    studio.pressing(() => new Promise<void>((resolve) => ended.push(resolve)))
+  )
+  for (let times = 0; times < 2; times++) button.dispatchEvent(new Event("click"))
+  assert.lengthOf(ended, 1)
+  for (const end of ended) end()
+  await vi.advanceTimersByTimeAsync(1)
+  button.dispatchEvent(new Event("click"))
+  assert.lengthOf(ended, 2)
 })

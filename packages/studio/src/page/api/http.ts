@@ -39,7 +39,9 @@ const reasonIn = (answer: unknown, status: number): string => {
     ? detail.filter(isRecord).map(fieldReason).join("\n")
     : isRecord(detail)
       ? JSON.stringify(detail)
-      : String(detail ?? "")
+      : typeof detail === "string"
+        ? detail
+        : ""
   return reason === "" ? `The server answered ${status}, without a reason.` : reason
 }
 

@@ -3,7 +3,7 @@ import { controlValue, textIn } from "../lib/forms.ts"
 import { plural } from "../lib/format.ts"
 import { go, href } from "../state/address.ts"
 import { catalogueProblem, readModelName } from "../state/catalogue.ts"
-import { act, assistants, tell } from "../state/studio.ts"
+import { assistants, submitting, tell } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { JsonRecord } from "../wire.ts"
@@ -75,15 +75,11 @@ export const ExperimentForm = ({ tag }: { readonly tag: string }): View => {
     })
     go("tests", "experiments", made.experiment_id)
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (event.currentTarget instanceof HTMLFormElement) act(begin)(event.currentTarget)
-  }
   const change = (key: number) => (patch: Partial<Draft>) =>
     setDrafts(drafts.map((each) => (each.key === key ? { ...each, ...patch } : each)))
   const isReady =
     drafts.every(({ model }) => catalogueProblem(readModelName(model)) === null) && (cases?.count ?? 0) > 0
-  return html`<form class="pane" aria-label="New experiment" onSubmit=${submit}>
+  return html`<form class="pane" aria-label="New experiment" onSubmit=${submitting(begin)}>
     <div class="row">
       <h3>New experiment</h3>
       <a href=${href("tests", "experiments")}>All experiments</a>

@@ -6,7 +6,7 @@ import { count, duration, money, percent, plural } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { type Cell, type MatrixRow, matrixRows } from "../lib/matrix.ts"
 import { go, href, replace, useTitle } from "../state/address.ts"
-import { act, tell } from "../state/studio.ts"
+import { pressing, tell } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { classes, html, useEffect, useMemo, useState, type View } from "../view.ts"
 import type { Comparison, Experiment, Interval, VariantSummary } from "../wire.ts"
@@ -91,9 +91,9 @@ const Head = ({ experiment, onResume }: HeadProps): View => {
   return html`<div class="row">
       <h3 dir="auto">${experimentName(experiment)}</h3>
       <span class="actions">
-        ${mayAct() && (status === "cancelled" || status === "stopped") && html`<button type="button" onClick=${act(resume)}>Go on</button>`}
+        ${mayAct() && (status === "cancelled" || status === "stopped") && html`<button type="button" onClick=${pressing(resume)}>Go on</button>`}
         <a href=${href("tests", "experiments")}>All experiments</a>
-        ${mayAct() && (status === "running" ? html`<button type="button" onClick=${act(cancel)}>Cancel</button>` : html`<${IconButton} icon="trash" label="Delete experiment" onClick=${remove} />`)}
+        ${mayAct() && (status === "running" ? html`<button type="button" onClick=${pressing(cancel)}>Cancel</button>` : html`<${IconButton} icon="trash" label="Delete experiment" onClick=${remove} />`)}
       </span>
     </div>
     <div class="progress">

@@ -6,7 +6,7 @@ import { readTools } from "../lib/tools.ts"
 import { catalogueProblem, readModelName } from "../state/catalogue.ts"
 import { useTitle } from "../state/address.ts"
 import { kept } from "../state/dialogs.ts"
-import { act, assistant, assistants, can, ensureAssistant, loadAssistants } from "../state/studio.ts"
+import { act, assistant, assistants, can, ensureAssistant, loadAssistants, pressing } from "../state/studio.ts"
 import * as playground from "../state/playground.ts"
 import type { Column, Line } from "../state/playground.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
@@ -182,7 +182,7 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
     <div class="actions">
       ${answer !== null && answer.state !== "live" && can.value.evals && html`<button type="button" class="quiet" onClick=${() => (kept.value = playground.asCase())}>Keep as test</button>`}
       ${saved !== null && html`<span class="hint" role="status">Saved as version ${saved}</span>`}
-      <button type="button" class="quiet" onClick=${act(save)}>Save as version of the assistant</button>
+      <button type="button" class="quiet" onClick=${pressing(save)}>Save as version of the assistant</button>
     </div>
   </section>`
 }

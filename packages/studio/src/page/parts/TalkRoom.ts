@@ -118,8 +118,8 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
           : {
               onAgain: regenerate,
               onEdit: (messageId, content) => act(() => conversation.again(messageId, "edit", { content }))(),
-              onFork: (messageId) => act(() => forkThread(threadId, messageId))(),
-              onRewind: (messageId) => act(() => rewindThread(messageId))()
+              onFork: (messageId) => forkThread(threadId, messageId),
+              onRewind: rewindThread
             })
       }
 

@@ -115,6 +115,31 @@ export const act =
     action(...given).catch(tell)
   }
 
+/** The forms and buttons whose actions are under way. */
+const busy = new WeakSet<EventTarget>()
+
+const actOnce = (element: EventTarget, action: () => Promise<unknown>): void => {
+  if (busy.has(element)) return
+  busy.add(element)
+  act(() => action().finally(() => busy.delete(element)))()
+}
+
+/** Runs the action of a form. A form that is sent again while its action is under way does nothing: a double click makes one thing. */
+export const submitting =
+  (action: (form: HTMLFormElement) => Promise<unknown>) =>
+  (event: Event): void => {
+    event.preventDefault()
+    const { currentTarget: form } = event
+    if (form instanceof HTMLFormElement) actOnce(form, () => action(form))
+  }
+
+/** The same for the action of a button. */
+export const pressing =
+  (action: () => Promise<unknown>) =>
+  ({ currentTarget: button }: Event): void => {
+    if (button !== null) actOnce(button, action)
+  }
+
 export const tell = (error: unknown): void => {
   if (error instanceof Refused && error.status === 401) keyProblem.value = getKey() === "" ? "" : error.message
   else notice.value = error instanceof Error ? error.message : String(error)
