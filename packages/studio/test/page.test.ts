@@ -2,6 +2,11 @@
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it, vi } from "@effect/vitest"
 import type * as Http from "../src/page/api/http.ts"
 import type * as Streams from "../src/page/api/stream.ts"
+import type * as Documents from "../src/page/state/documentLists.ts"
+import type * as Playground from "../src/page/state/playground.ts"
+import type * as Runs from "../src/page/state/runs.ts"
+import type * as Tests from "../src/page/state/tests.ts"
+import type * as Voice from "../src/page/state/voice.ts"
 import type * as Markdown from "../src/page/parts/MarkdownElements.ts"
 import type * as Inspector from "../src/page/state/inspector.ts"
 import type * as Studio from "../src/page/state/studio.ts"
@@ -11,13 +16,23 @@ let globals: PageGlobals
 let http: typeof Http
 let inspector: typeof Inspector
 let markdown: typeof Markdown
+let documents: typeof Documents
+let playground: typeof Playground
+let runs: typeof Runs
 let studio: typeof Studio
+let tests: typeof Tests
+let voice: typeof Voice
 let stream: typeof Streams
 
 beforeAll(async () => {
   globals = pageGlobals()
   http = await import("../src/page/api/http.ts")
   markdown = await import("../src/page/parts/MarkdownElements.ts")
+  documents = await import("../src/page/state/documentLists.ts")
+  playground = await import("../src/page/state/playground.ts")
+  runs = await import("../src/page/state/runs.ts")
+  tests = await import("../src/page/state/tests.ts")
+  voice = await import("../src/page/state/voice.ts")
   studio = await import("../src/page/state/studio.ts")
   inspector = await import("../src/page/state/inspector.ts")
   stream = await import("../src/page/api/stream.ts")
@@ -308,4 +323,143 @@ it("a button that is pressed twice acts once, and again when its action has ende
   await vi.advanceTimersByTimeAsync(1)
   button.dispatchEvent(new Event("click"))
   assert.lengthOf(ended, 2)
+})
+
+describe("what is read or made in a room", () => {
+  const settle = () => vi.advanceTimersByTimeAsync(100)
+
+  it("files are added beside those that the server refuses, and to the list of their assistant alone", async () => {
+    const held = Promise.withResolvers<void>()
+    globals.serve(async (path, { body, method }) => {
+      if (method !== "POST") return Response.json([])
+      const file = body instanceof FormData ? body.get("file") : null
+      const filename = file instanceof File ? file.name : ""
+      if (filename === "late") await held.promise
+      return filename === "bad"
+        ? Response.json({ detail: "This type is not read" }, { status: 422 })
+        : Response.json({ document_id: filename, filename, status: "completed" })
+    })
+    const names = () => documents.ofAssistant.value.map(({ filename }) => filename)
+    await documents.loadDocuments("a", null)
+    const added = documents.addDocuments(
+      { assistant: "a" },
+      ["one", "bad", "two"].map((name) => new File(["x"], name))
+    )
+    const problem = await added.then(
+      () => "",
+      (error: unknown) => String(error)
+    )
+    assert.strictEqual(problem, "Error: bad: This type is not read")
+    assert.deepStrictEqual(names(), ["one", "two"])
+    const late = documents.addDocuments({ assistant: "a" }, [new File(["x"], "late")])
+    await documents.loadDocuments("b", null)
+    held.resolve()
+    await late
+    assert.deepStrictEqual(names(), [])
+  })
+
+  it("an experiment is followed to its end, also when the server does not answer for a moment", async () => {
+    let reads = 0
+    globals.serve((path) => {
+      if (path.includes("/results")) return Response.json({ results: [], next_cursor: null })
+      if (path.endsWith("/summary")) return Response.json({ variants: [], judges: [] })
+      reads += 1
+      if (reads === 2) return new Response(null, { status: 503 })
+      return Response.json({
+        experiment_id: "e",
+        attempts: { done: reads },
+        status: reads < 6 ? "running" : "completed"
+      })
+    })
+    const followed = tests.followExperiment("e", new AbortController().signal)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await followed
+    assert.strictEqual(tests.shown.value?.experiment.status, "completed")
+  })
+
+  it("the list of runs is read when the server is back, and its stream ends with a key that is refused", async () => {
+    let isAway = true
+    let streams = 0
+    let status = 200
+    globals.serve((path) => {
+      if (!path.startsWith("/runs/events"))
+        return isAway ? new Response(null, { status: 503 }) : Response.json({ runs: [] })
+      streams += 1
+      return isAway ? new Response(null, { status: 503 }) : new Response(status === 200 ? "" : null, { status })
+    })
+    await runs.loadRuns({ status: "", assistant: "x", period: "day", words: "" }).catch(() => {})
+    assert.notStrictEqual(runs.state.value, "loading")
+    const followed = runs
+      .followRuns(new AbortController().signal, () => {})
+      .then(
+        () => "ended",
+        (error: unknown) => (error instanceof http.Refused ? error.status : String(error))
+      )
+    isAway = false
+    await vi.advanceTimersByTimeAsync(2500)
+    assert.strictEqual(runs.state.value, "ready")
+    status = 429
+    await vi.advanceTimersByTimeAsync(2000)
+    status = 401
+    const before = streams
+    await vi.advanceTimersByTimeAsync(5000)
+    assert.strictEqual(streams, before + 1)
+    assert.strictEqual(await followed, 401)
+  })
+
+  it("the playground sends each message once, and shows the step of its address", async () => {
+    const keys: Array<string | null> = []
+    const held = Promise.withResolvers<void>()
+    globals.serve(async (path, { headers }) => {
+      if (path.startsWith("/threads/slow")) await held.promise
+      if (path.endsWith("/inspection")) return Response.json({ steps: [], prompts: [] })
+      if (path.includes("/runs/")) return Response.json({ assistant_id: path.includes("slow") ? "slow" : "quick" })
+      if (path.startsWith("/assistants/") && path.endsWith("/import")) return Response.json({ thread_id: "scratch" })
+      if (path.startsWith("/assistants/"))
+        return Response.json({ assistant_id: path.slice(12), tools: [], model_options: null })
+      if (!path.endsWith("/messages")) return new Response(null, { status: 404 })
+      keys.push(new Headers(headers).get("idempotency-key"))
+      const events =
+        keys.length < 2 ? "" : lines({ type: "run_failed", run_id: "r", sequence: 1, message_id: "m", error: "" })
+      return new Response(events)
+    })
+    let isSlow = true
+    const slow = playground.beginWithStep(["slow", "r"], () => isSlow)
+    isSlow = false
+    await playground.beginWithStep(["quick", "r"], () => true)
+    held.resolve()
+    await slow
+    assert.strictEqual(playground.assistantId.value, "quick")
+    playground.lines.value = [{ role: "user", text: "Hello" }]
+    playground.columns.value = playground.columns.value.slice(0, 1)
+    const answered = playground.askAll()
+    await vi.advanceTimersByTimeAsync(2000)
+    await answered
+    assert.lengthOf(keys, 2)
+    assert.isNotNull(keys[0] ?? null)
+    assert.strictEqual(keys[0], keys[1])
+  })
+
+  it("a voice session that is ended before its ticket came does not begin", async () => {
+    const held = Promise.withResolvers<void>()
+    globals.serve(async () => {
+      await held.promise
+      return Response.json({ websocket_path: "/x", ticket: "t", thread_id: "t" })
+    })
+    const begun = voice.begin({ assistantId: "a", threadId: null, model: "p/m" }).then(
+      () => "",
+      (error: unknown) => String(error)
+    )
+    await voice.end()
+    held.resolve()
+    await settle()
+    assert.strictEqual(await begun, "")
+    assert.strictEqual(voice.state.value, "off")
+  })
+
+  it("an address with a key that is no text does not stop the page", () => {
+    globals.travel("#key=%ff")
+    assert.notInclude(location.hash, "key")
+    studio.offeredKey.value = null
+  })
 })

@@ -8,7 +8,12 @@ export const base: string = document.querySelector<HTMLMetaElement>('meta[name="
 
 const keyName = "colloquy-key"
 export const getKey = (): string => readStored(keyName) ?? ""
-export const setKey = (key: string): void => store(keyName, key)
+export const setKey = (key: string): void => {
+  store(keyName, key)
+  keys.value += 1
+}
+/** How many keys were given while the page is open. What a refused key has ended begins again with the next one. */
+export const keys = signal(0)
 
 /** False from the first request that reached no server until the next one that reached a server. */
 export const isServerUp = signal(true)
@@ -23,7 +28,8 @@ export class Refused extends Error {
 }
 
 /** Whether the server has refused a request for good. What failed otherwise may succeed later. */
-export const isRefusal = (error: unknown): boolean => error instanceof Refused && error.status < 500
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof Refused && error.status < 500 && error.status !== 429
 
 /** No server answered. */
 class Unreachable extends Error {

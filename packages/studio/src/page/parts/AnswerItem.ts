@@ -1,5 +1,6 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { briefly, money, plural, wholeDate } from "../lib/format.ts"
+import { safeLink } from "../lib/addresses.ts"
 import { mayAct } from "../lib/host.ts"
 import { type Answer, isOpen, type Piece, turnId } from "../lib/answer.ts"
 import { failureReason } from "../state/conversation.ts"
@@ -106,7 +107,7 @@ const Found = ({ answer }: { readonly answer: Answer }): View => {
     html`<section class="sources" aria-label="Sources">
     <h4>Sources</h4>
     <ol>
-      ${sources.map(({ title, url }) => html`<li><a href=${url} target="_blank" rel="noopener noreferrer nofollow">${title ?? url}</a></li>`)}
+      ${sources.map(({ title, url }) => html`<li><a href=${safeLink(url) ?? undefined} target="_blank" rel="noopener noreferrer nofollow">${title ?? url}</a></li>`)}
     </ol>
   </section>`
   }

@@ -20,8 +20,11 @@ export const CasesPane = ({ path: [open = "-", tag = ""] }: CasesPaneProps): Vie
   const [cases, setCases] = useState<ReadonlyArray<EvalCase> | null>(null)
   const [cursor, setCursor] = useState<string | null>(null)
   const [isNew, setNew] = useState(false)
+  const wanted = useRef(tag)
+  wanted.current = tag
   const load = async (after: string | null) => {
     const page = await tests.readCases(tag, after)
+    if (wanted.current !== tag) return
     setCases((before) => (after === null ? page.cases : [...(before ?? []), ...page.cases]))
     setCursor(page.next_cursor)
   }

@@ -181,7 +181,7 @@ const Rename = ({
   }
   return html`<li class="item">
     <form class="rename" onSubmit=${submit}>
-      <input ref=${field} aria-label="Title of the thread" value=${title} maxlength="200" onKeyDown=${onKey} onBlur=${() => onDone(read())} />
+      <input ref=${field} aria-label="Title of the thread" defaultValue=${title} maxlength="200" onKeyDown=${onKey} onBlur=${() => onDone(read())} />
     </form>
   </li>`
 }

@@ -98,11 +98,14 @@ export const Palette = (): View => {
   const [active, setActive] = useState(0)
   const [runs, setRuns] = useState<ReadonlyArray<RunSummary>>([])
   useEffect(() => {
-    frame.current?.showModal()
+    const dialog = frame.current
+    dialog?.showModal()
     json<{ readonly runs: ReadonlyArray<RunSummary> }>("/runs?limit=100").then(
       ({ runs: found }) => setRuns(found),
       () => {}
     )
+    // The focus goes back to where it was.
+    return () => dialog?.close()
   }, [])
   const close = () => {
     isPaletteOpen.value = false

@@ -20,8 +20,8 @@ interface RoomProps {
   readonly path: ReadonlyArray<string>
 }
 
-const begin = async ([threadId, runId, step]: ReadonlyArray<string>): Promise<void> => {
-  if (threadId !== undefined && runId !== undefined) return playground.beginWithStep(threadId, runId, Number(step ?? 0))
+const begin = async (path: ReadonlyArray<string>, isWanted: () => boolean): Promise<void> => {
+  if (path.length > 1) return playground.beginWithStep(path, isWanted)
   if (playground.assistantId.value !== null) return
   const id = await ensureAssistant()
   const chosen = assistants.value?.find(({ assistant_id }) => assistant_id === id) ?? assistant.value
@@ -32,7 +32,11 @@ export const Room = ({ path }: RoomProps): View => {
   const [hasDiff, setDiff] = useState(false)
   useTitle("Playground")
   useEffect(() => {
-    act(begin)(path)
+    let isWanted = true
+    act(begin)(path, () => isWanted)
+    return () => {
+      isWanted = false
+    }
   }, [path.join("/")])
   const columns = playground.columns.value
   const isRunning = playground.isRunning.value
@@ -57,7 +61,7 @@ export const Room = ({ path }: RoomProps): View => {
       </label>
       <${Lines} />
       ${playground.leftOut.value > 0 && html`<p class="hint">${plural(playground.leftOut.value, "message")} of tools, or behind the last question, are not sent again.</p>`}
-      <details open=${playground.tools.value !== ""}>
+      <details open=${playground.hasTools.value}>
         <summary>Tools</summary>
         <label>
           Tools that you answer by hand

@@ -1,5 +1,5 @@
 /** The state of the studio: the user's assistants and threads, the open one, the server's features, and notices. */
-import { go, onTravel, path, replace } from "./address.ts"
+import { decoded, go, onTravel, path, replace } from "./address.ts"
 import { all, call, getKey, isRefusal, isServerUp, json, post, Refused, setKey } from "../api/http.ts"
 import { pause } from "../lib/pause.ts"
 import { batch, computed, effect, signal } from "../view.ts"
@@ -114,6 +114,18 @@ export const act =
     notice.value = null
     action(...given).catch(tell)
   }
+
+/** For effects: takes what is read, unless it is not wanted any more when it comes. */
+export const takeWanted = <Value>(read: Promise<Value>, take: (value: Value) => void): (() => void) => {
+  let isWanted = true
+  read.then(
+    (value) => isWanted && take(value),
+    (error: unknown) => isWanted && tell(error)
+  )
+  return () => {
+    isWanted = false
+  }
+}
 
 /** The forms and buttons whose actions are under way. */
 const busy = new WeakSet<EventTarget>()
@@ -279,7 +291,7 @@ const takeGivenKey = (): boolean => {
   const given = /^#key=((?:[^%]|%[0-9a-f]{2})+)$/iu.exec(location.hash)?.[1]
   if (given === undefined) return false
   replace()
-  const key = decodeURIComponent(given)
+  const key = decoded(given)
   if (key === getKey()) return false
   if (getKey() !== "") {
     offeredKey.value = key
