@@ -98,14 +98,11 @@ export const Palette = (): View => {
   const [active, setActive] = useState(0)
   const [runs, setRuns] = useState<ReadonlyArray<RunSummary>>([])
   useEffect(() => {
-    const dialog = frame.current
-    dialog?.showModal()
+    frame.current?.showModal()
     json<{ readonly runs: ReadonlyArray<RunSummary> }>("/runs?limit=100").then(
       ({ runs: found }) => setRuns(found),
       () => {}
     )
-    // The focus goes back to where it was.
-    return () => dialog?.close()
   }, [])
   const close = () => {
     isPaletteOpen.value = false
@@ -115,6 +112,8 @@ export const Palette = (): View => {
   const found = everything.filter((each) => has(each, words)).slice(0, most)
   const choose = (each: Found | undefined) => {
     if (each === undefined) return
+    // A dialog that is taken away open does not give the focus back.
+    frame.current?.close()
     close()
     each.run()
   }
