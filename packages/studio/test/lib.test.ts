@@ -1,15 +1,18 @@
 /** The pure parts of the studio: forms of JSON Schemas, safe addresses, tools as lines, code in colours, a turn on one time scale. */
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { getEventListeners } from "node:events"
+import { processorTime } from "../../../test/processorTime.ts"
 import type { RunStep } from "../src/page/wire.ts"
 import { ownAddress, safeLink } from "../src/page/lib/addresses.ts"
-import { briefly, dayName, duration, money } from "../src/page/lib/format.ts"
+import { briefly, dayName, duration, money, prettyJson, shortDate, timeIn } from "../src/page/lib/format.ts"
+import { runDays } from "../src/page/lib/runList.ts"
 import { highlight } from "../src/page/lib/highlight.ts"
 import { formFields, initialText, readForm } from "../src/page/lib/schema.ts"
 import { markIn } from "../src/page/lib/marks.ts"
 import { pause } from "../src/page/lib/pause.ts"
 import { readTools, writeTools } from "../src/page/lib/tools.ts"
 import { encodeWav } from "../src/page/lib/wav.ts"
+import { wordDiff } from "../src/page/lib/wordDiff.ts"
 import { makeChart } from "../src/page/lib/waterfall.ts"
 
 describe("addresses", () => {
@@ -43,6 +46,97 @@ it("threads stand under the days of their last messages", () => {
     [at(14, 0), at(13, 23), at(12, 1), at(8, 1), at(7, 23)],
     ["Today", "Yesterday", "This week", "This week", "Earlier"]
   )
+})
+
+/** The zone of the tests between it, which is put back behind them. */
+const inZone = (name: string, tests: () => void) =>
+  describe(`in ${name}`, () => {
+    const zone = process.env["TZ"]
+    beforeAll(() => {
+      process.env["TZ"] = name
+    })
+    afterAll(() => {
+      if (zone === undefined) delete process.env["TZ"]
+      else process.env["TZ"] = zone
+    })
+    tests()
+  })
+
+inZone("Europe/Oslo", () => {
+  it("yesterday has 25 or 23 hours where the clocks change", () => {
+    const [long, short] = [new Date(2026, 9, 26, 10).getTime(), new Date(2026, 2, 30, 10).getTime()]
+    const named = (now: number, ...time: readonly [number, number, number, number]) => {
+      const iso = new Date(2026, ...time).toISOString()
+      return [dayName(iso, now), shortDate(iso, now)]
+    }
+    assert.deepStrictEqual(named(long, 9, 25, 0, 30), ["Yesterday", "Yesterday"])
+    assert.deepStrictEqual(named(short, 2, 28, 23, 30), ["This week", "Saturday"])
+    assert.strictEqual(named(new Date(2026, 9, 31, 10).getTime(), 9, 25, 0, 30)[0], "This week")
+  })
+})
+
+inZone("Africa/Cairo", () => {
+  it("days before one that has no midnight keep their runs", () => {
+    const now = new Date(2026, 3, 26, 12).getTime()
+    // The clocks go from midnight of April 24 to one o'clock.
+    const created_at = new Date(2026, 3, 22, 12).toISOString()
+    const run = {
+      created_at,
+      status: "COMPLETED",
+      parent_run_id: null,
+      cost_usd: 1,
+      usage: { total_tokens: 1 }
+    } as const
+    const counts = runDays([run as Parameters<typeof runDays>[0][number]], null, now).map(({ runs }) => runs)
+    assert.deepStrictEqual(counts, [1, 0, 0, 0, 0])
+  })
+})
+
+it("a time that is to come is no time of today", () => {
+  const now = new Date(2026, 4, 14, 10).getTime()
+  const shown = shortDate(new Date(2026, 7, 1, 12).toISOString(), now)
+  assert.match(shown, /2026/u)
+  assert.notMatch(shortDate(new Date(2026, 4, 14, 23).toISOString(), now), /2026/u)
+})
+
+it("a time in a zone that the browser does not know is that of UTC", () => {
+  const time = "2026-05-14T10:00:00Z"
+  assert.match(timeIn(time, "Europe/Oslo"), /12:00/u)
+  assert.match(timeIn(time, "Mars/Olympus"), /10:00.*UTC/u)
+})
+
+it("JSON is indented and loses nothing", () => {
+  const text = '{"2":9007199254740993,"1":[ 1.0,1e400, "a, {b}: \\" [" ],"none":{},"empty": [ ],"deep":[{"a":null}]}'
+  assert.deepStrictEqual(prettyJson(text).split("\n"), [
+    "{",
+    '  "2": 9007199254740993,',
+    '  "1": [',
+    "    1.0,",
+    "    1e400,",
+    '    "a, {b}: \\" ["',
+    "  ],",
+    '  "none": {},',
+    '  "empty": [],',
+    '  "deep": [',
+    "    {",
+    '      "a": null',
+    "    }",
+    "  ]",
+    "}"
+  ])
+  for (const plain of ['{"a":[1,{"b":"\\u00e9"}],"c":{}}', "[]", "12", '"x"', "null"])
+    assert.strictEqual(prettyJson(plain), JSON.stringify(JSON.parse(plain), null, 2).replace("é", "\\u00e9"))
+  assert.strictEqual(prettyJson("no, JSON"), "no, JSON")
+})
+
+it("words are compared in time that grows with their number, also with much space between them", () => {
+  const long = `one${"\n".repeat(40_000)}two  three`
+  const changes = [
+    { kind: "same", text: long },
+    { kind: "added", text: " four" }
+  ]
+  const millis = processorTime(() => assert.deepStrictEqual<unknown>(wordDiff(long, `${long} four`), changes))
+  assert.isBelow(millis, 1500)
 })
 
 it("a pause ends when it is stopped, and leaves nothing at its signal", async () => {
@@ -136,6 +230,16 @@ describe("a form of a JSON Schema", () => {
     ])
   })
 
+  it("chooses nothing for a value that is none of its choices, and refuses whole numbers that would lose digits", () => {
+    const [unit] = (formFields(schema, { unit: "kelvin" }) ?? []).filter(({ name }) => name === "unit")
+    assert.strictEqual(unit === undefined ? null : initialText(unit), "")
+    const ids = formFields({ properties: { id: { type: "integer" } } }) ?? []
+    assert.deepStrictEqual(readForm(ids, { id: "9007199254740991" }).values, { id: 9_007_199_254_740_991 })
+    assert.deepStrictEqual(readForm(ids, { id: "9007199254740993" }).problems, [
+      "“id” has more digits than can be sent."
+    ])
+  })
+
   it("begins with what was asked", () => {
     const filled = formFields(schema, { city: "Bergen", unit: "celsius", notes: [1] }) ?? []
     assert.deepStrictEqual(filled.map(initialText), ["Bergen", "", "", "0", "true", "[1]"])
@@ -160,6 +264,7 @@ describe("tools", () => {
     }
     assert.deepStrictEqual(readTools(" \n"), [])
     assert.throws(() => readTools("[1"), "begin like a JSON list")
+    for (const text of ["[1]", "[null]", "[[]]"]) assert.throws(() => readTools(text), "is no definition of a tool")
   })
 })
 
@@ -190,6 +295,13 @@ describe("code in colours", () => {
       highlight(code, language).flatMap(({ shade, text }) => (shade === "comment" || shade === "string" ? [text] : []))
     assert.deepStrictEqual(shaded("#main { color: red } /* why */", "css"), ["/* why */"])
     assert.deepStrictEqual(shaded("fn f<'a>(x: &'a str) { let c = 'x'; }", "rust"), ["'x'"])
+  })
+
+  it("takes comments and strings to their ends, over all their lines", () => {
+    const shades = (code: string, language: string) => highlight(code, language).map(({ shade }) => shade)
+    assert.deepStrictEqual(shades("/* if\nnot\n */", "ts"), ["comment"])
+    assert.deepStrictEqual(shades("<!-- if\nnot", "html"), ["comment"])
+    assert.deepStrictEqual(shades('"""if\nnot"""', "python"), ["string"])
   })
 
   it("knows strings, comments, numbers and words", () => {

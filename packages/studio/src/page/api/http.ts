@@ -1,12 +1,19 @@
 /** Requests to the public API with the user's key. All other files of the studio use this one. */
 import { mayAct } from "../lib/host.ts"
+import { readStored, store } from "../lib/storage.ts"
 import { signal } from "../view.ts"
+import { isRecord } from "../wire.ts"
 
 export const base: string = document.querySelector<HTMLMetaElement>('meta[name="api-base"]')?.content ?? "/api"
 
 const keyName = "colloquy-key"
-export const getKey = (): string => localStorage.getItem(keyName) ?? ""
-export const setKey = (key: string): void => localStorage.setItem(keyName, key)
+export const getKey = (): string => readStored(keyName) ?? ""
+export const setKey = (key: string): void => {
+  store(keyName, key)
+  keys.value += 1
+}
+/** How many keys were given while the page is open. What a refused key has ended begins again with the next one. */
+export const keys = signal(0)
 
 /** False from the first request that reached no server until the next one that reached a server. */
 export const isServerUp = signal(true)
@@ -20,6 +27,10 @@ export class Refused extends Error {
   }
 }
 
+/** Whether the server has refused a request for good. What failed otherwise may succeed later. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof Refused && error.status < 500 && error.status !== 429
+
 /** No server answered. */
 class Unreachable extends Error {
   constructor() {
@@ -27,12 +38,21 @@ class Unreachable extends Error {
   }
 }
 
-type Detail = string | ReadonlyArray<{ readonly loc: ReadonlyArray<string | number>; readonly msg: string }>
+/** The reason of a refusal, in the form of this API or of whatever stands before it. */
+const reasonIn = (answer: unknown, status: number): string => {
+  const detail = isRecord(answer) ? answer["detail"] : null
+  const reason = Array.isArray(detail)
+    ? detail.filter(isRecord).map(fieldReason).join("\n")
+    : isRecord(detail)
+      ? JSON.stringify(detail)
+      : typeof detail === "string"
+        ? detail
+        : ""
+  return reason === "" ? `The server answered ${status}, without a reason.` : reason
+}
 
-const detailText = (detail: Detail): string =>
-  typeof detail === "string"
-    ? detail
-    : detail.map(({ loc, msg }) => [loc.slice(1).join("."), msg].filter(Boolean).join(": ")).join("\n")
+const fieldReason = ({ loc, msg }: Readonly<Record<string, unknown>>): string =>
+  [Array.isArray(loc) ? loc.slice(1).join(".") : "", msg].filter(Boolean).join(": ")
 
 export interface Call {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE"
@@ -43,7 +63,11 @@ export interface Call {
 }
 
 /** Without a key, the host's own session says who the user is. */
-const keyHeader = (): Readonly<Record<string, string>> => (getKey() === "" ? {} : { "x-api-key": getKey() })
+const keyHeader = (): Readonly<Record<string, string>> => {
+  const key = getKey()
+  if (!/^[!-~]*$/u.test(key)) throw new Refused(401, "This key has other signs than a key has. Copy it once more.")
+  return key === "" ? {} : { "x-api-key": key }
+}
 
 const readOnlySaid = "Nothing can be changed here. This studio only looks."
 
@@ -63,11 +87,8 @@ export const call = async (
     ...(stop === undefined ? {} : { signal: stop })
   })
   if (response.ok) return response
-  const detail: Detail = await response.json().then(
-    (answer: { readonly detail?: Detail }) => answer.detail ?? response.statusText,
-    () => response.statusText
-  )
-  throw new Refused(response.status, detailText(detail))
+  const answer: unknown = await response.json().catch(() => null)
+  throw new Refused(response.status, reasonIn(answer, response.status))
 }
 
 /** Posts, and the signal only ends the reading of the answer: a message that is on its way arrives. */

@@ -1,7 +1,7 @@
 /** Reads the events of a run to its end, over as many connections as necessary. If the server dies, it waits. */
 import { pause } from "../lib/pause.ts"
 import type { StreamEvent } from "../wire.ts"
-import { call, Refused } from "./http.ts"
+import { call, isRefusal } from "./http.ts"
 
 /** The ids of events that do not contain them. */
 export interface EventIds {
@@ -64,6 +64,7 @@ const read = async (
   let failures = 0
   let isWaiting = false
   while (!stop.aborted) {
+    const before = last
     try {
       const response = run === null || last === 0 ? await begin() : await eventsAfter(reading, run, last)
       if (failures > 0) onBreak(false)
@@ -78,13 +79,14 @@ const read = async (
         if (ends.has(event.type)) return
       }
       if (isWaiting && !isWhole) return
+      // A round has ended. The next one may be in the log already.
+      if (isWaiting && last > before) continue
     } catch (error) {
       // A message that was refused is told also to a reader who has gone on. What the signal ended is a `DOMException`.
       if (stop.aborted && (last > 0 || error instanceof DOMException)) return
       // The request itself was refused, so the caller gets the error and nothing is retried.
-      if (last === 0 || (error instanceof Refused && error.status < 500)) throw error
+      if (last === 0 || isRefusal(error)) throw error
     }
-    if (isWaiting) continue
     failures += 1
     if (failures === 1) onBreak(true)
     await pause(Math.min(failures * 500, 3000), stop)

@@ -1,23 +1,28 @@
 /** Numbers, times and names in a readable form. Pure. */
-const day = 86_400_000
+
+/** The midnight with which the day of a time begins, or that of a day so many days later. Not every day has 24 hours. */
+export const midnight = (time: number, later = 0): number => {
+  const date = new Date(time)
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + later).getTime()
+}
 
 /** The time for today, the weekday for this week, otherwise the date. */
 export const shortDate = (iso: string, now = Date.now()): string => {
   const date = new Date(iso)
-  const midnight = new Date(now).setHours(0, 0, 0, 0)
-  if (date.getTime() >= midnight) return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
-  if (date.getTime() >= midnight - day) return "Yesterday"
-  if (date.getTime() >= midnight - 6 * day) return date.toLocaleDateString([], { weekday: "long" })
+  const time = date.getTime()
+  if (time >= midnight(now, -6) && time < midnight(now, 1)) {
+    if (time >= midnight(now)) return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+    return time >= midnight(now, -1) ? "Yesterday" : date.toLocaleDateString([], { weekday: "long" })
+  }
   return date.toLocaleDateString([], { day: "numeric", month: "short", year: "numeric" })
 }
 
 /** The heading under which a thread stands in a list. */
 export const dayName = (iso: string, now = Date.now()): string => {
   const time = new Date(iso).getTime()
-  const midnight = new Date(now).setHours(0, 0, 0, 0)
-  if (time >= midnight) return "Today"
-  if (time >= midnight - day) return "Yesterday"
-  return time >= midnight - 6 * day ? "This week" : "Earlier"
+  if (time >= midnight(now)) return "Today"
+  if (time >= midnight(now, -1)) return "Yesterday"
+  return time >= midnight(now, -6) ? "This week" : "Earlier"
 }
 
 export const wholeDate = (iso: string): string => new Date(iso).toLocaleString()
@@ -50,11 +55,35 @@ export const bytes = (size: number): string => {
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`
 
-/** JSON with indentation; other text stays unchanged. */
+const jsonTokens = /"(?:\\.|[^"\\])*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/gu
+
+/** JSON with indentation, its numbers as they were written; other text stays unchanged. */
 export const prettyJson = (text: string): string => {
+  let depth = 0
+  const line = () => `\n${"  ".repeat(depth)}`
   try {
-    return JSON.stringify(JSON.parse(text), null, 2)
+    JSON.parse(text)
+    return text.replaceAll(jsonTokens, (token) => {
+      if (token.startsWith('"')) return token
+      if (token === ":") return ": "
+      if (token === ",") return `,${line()}`
+      if (token === "{" || token === "[") depth += 1
+      else if (token === "}" || token === "]") depth -= 1
+      else return token.replaceAll(/\s+/gu, "")
+      return token === "{" || token === "[" ? token + line() : line() + token
+    })
   } catch {
     return text
+  }
+}
+
+/** A time in another time zone; in UTC, where the browser does not know the zone. */
+export const timeIn = (time: string, timeZone: string): string => {
+  const date = new Date(time)
+  const words = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const
+  try {
+    return date.toLocaleString([], { ...words, timeZone })
+  } catch {
+    return date.toLocaleString([], { ...words, timeZone: "UTC", timeZoneName: "short" })
   }
 }

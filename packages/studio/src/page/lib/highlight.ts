@@ -43,12 +43,14 @@ const dashed = new Set(["sql", "lua", "haskell", "hs"])
 const styled = new Set(["css", "scss", "less"])
 
 const rules = (language: string): RegExp => {
-  const comments = ["\\/\\*[\\s\\S]*?(?:\\*\\/|$)", "<!--[\\s\\S]*?(?:-->|$)"]
+  // In a pattern of many lines, `$` is the end of each.
+  const end = "(?![\\s\\S])"
+  const comments = [`\\/\\*[\\s\\S]*?(?:\\*\\/|${end})`, `<!--[\\s\\S]*?(?:-->|${end})`]
   if (!styled.has(language)) comments.push(hashed.has(language) ? "#.*" : "^#.*")
   if (!hashed.has(language)) comments.push("(?<!:)\\/\\/.*")
   if (dashed.has(language)) comments.push("--.*")
   const strings = [
-    '"""[\\s\\S]*?(?:"""|$)',
+    `"""[\\s\\S]*?(?:"""|${end})`,
     '"(?:\\\\.|[^"\\\\\\n])*"?',
     // In Rust, `'a` is the name of a lifetime.
     language === "rust" || language === "rs" ? "'(?:\\\\.|[^'\\\\\\n])'" : "'(?:\\\\.|[^'\\\\\\n])*'",

@@ -1,5 +1,6 @@
 /** A list of runs: its filters, its sums, and its days. Pure. */
 import type { RunSummary } from "../wire.ts"
+import { midnight } from "./format.ts"
 
 export type RunStatus = RunSummary["status"]
 export type Period = "day" | "week" | "month" | "all"
@@ -47,14 +48,10 @@ export const readFilters = (text: string): RunFilters => {
 
 const lengths: Readonly<Record<Period, number | null>> = { day: 1, week: 7, month: 30, all: null }
 
-const midnight = (time: number): number => new Date(time).setHours(0, 0, 0, 0)
-
 /** The midnight with which the first day of a period begins. Null: the period has no beginning. */
 export const periodStart = (period: Period, now: number): number | null => {
   const days = lengths[period]
-  if (days === null) return null
-  const begin = new Date(midnight(now))
-  return begin.setDate(begin.getDate() - days + 1)
+  return days === null ? null : midnight(now, 1 - days)
 }
 
 export const isShown = (run: RunSummary, { assistant, period, status, words }: RunFilters, now: number): boolean => {
@@ -121,12 +118,9 @@ export const runDays = (runs: ReadonlyArray<RunSummary>, from: number | null, no
   const today = midnight(now)
   const oldest = Math.min(from ?? today, today, ...byDay.keys())
   const days: Array<Day> = []
-  const at = new Date(today)
-  while (at.getTime() >= oldest && days.length < mostDays) {
-    const begin = at.getTime()
+  for (let begin = today; begin >= oldest && days.length < mostDays; begin = midnight(now, -days.length)) {
     const { costUsd, failed, runs: total } = sumRuns(byDay.get(begin) ?? [])
     days.unshift({ begin, runs: total, failed, costUsd })
-    at.setDate(at.getDate() - 1)
   }
   return days
 }

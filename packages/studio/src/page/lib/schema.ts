@@ -73,13 +73,10 @@ const toJson = (value: unknown): Json | undefined =>
 /** The first text of a field. */
 export const initialText = ({ choices, initial, kind }: Field): string => {
   if (initial === undefined) return kind === "boolean" ? "false" : ""
-  if (kind === "choice")
-    return String(
-      Math.max(
-        0,
-        choices.findIndex((each) => each === initial)
-      )
-    )
+  if (kind === "choice") {
+    const index = choices.findIndex((each) => each === initial)
+    return index === -1 ? "" : String(index)
+  }
   return typeof initial === "string" && kind !== "json" ? initial : JSON.stringify(initial)
 }
 
@@ -102,6 +99,8 @@ const readField = (field: Field, text: string): Read => {
     if (!Number.isFinite(value) || (kind === "integer" && !Number.isInteger(value))) {
       return { problem: `“${label}” must be ${kind === "integer" ? "a whole number" : "a number"}.` }
     }
+    if (kind === "integer" && !Number.isSafeInteger(value))
+      return { problem: `“${label}” has more digits than can be sent.` }
     if (minimum !== null && value < minimum) return { problem: `“${label}” must be at least ${minimum}.` }
     if (maximum !== null && value > maximum) return { problem: `“${label}” must be at most ${maximum}.` }
     return { value }

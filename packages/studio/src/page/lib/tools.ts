@@ -1,5 +1,5 @@
 /** Tools as a person writes them: one `name: description` per line, or a JSON list of definitions. Pure. */
-import type { Tool } from "../wire.ts"
+import { isRecord, type Tool } from "../wire.ts"
 
 const readTool = (line: string): Tool => {
   const [name = "", ...rest] = line.split(":")
@@ -15,7 +15,9 @@ export const readTools = (typed: string): ReadonlyArray<Tool> => {
   const text = typed.trim()
   if (text.startsWith("[") || text.startsWith("{")) {
     const list = parsed(text)
-    return Array.isArray(list) ? list : [list]
+    const tools: ReadonlyArray<Tool> = Array.isArray(list) ? list : [list]
+    if (tools.every(isRecord)) return tools
+    throw new Error("Something in the list of tools is no definition of a tool. Each one is a JSON object.")
   }
   return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [readTool(line)]))
 }

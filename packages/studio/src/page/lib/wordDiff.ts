@@ -7,8 +7,8 @@ export interface Change {
 /** The most comparisons of words; texts that need more are shown as one whole change. */
 const most = 4_000_000
 
-/** Words with the spaces behind them, so that the pieces are the whole text again. */
-const words = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*?(?=\s\S|\s*$)|\s+/gu) ?? []
+/** Words with the spaces before them, so that the pieces are the whole text again. */
+const words = (text: string): ReadonlyArray<string> => text.match(/\s*\S+|\s+/gu) ?? []
 
 /** The longest common run of words, by a table of lengths. */
 const middle = (before: ReadonlyArray<string>, after: ReadonlyArray<string>): ReadonlyArray<Change> => {

@@ -1,8 +1,10 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { briefly, money, plural, wholeDate } from "../lib/format.ts"
+import { safeLink } from "../lib/addresses.ts"
 import { mayAct } from "../lib/host.ts"
 import { type Answer, isOpen, type Piece, turnId } from "../lib/answer.ts"
 import { failureReason } from "../state/conversation.ts"
+import { pressing } from "../state/studio.ts"
 import type { RunSummary } from "../wire.ts"
 import { classes, html, lazy, type Signal, useEffect, useState, type View } from "../view.ts"
 import { Excerpts, Given } from "./Excerpts.ts"
@@ -16,8 +18,8 @@ export interface AnswerActions {
   readonly onHear?: (documentId: string) => void
   /** Asks for another answer. An empty model stands for the one that answered first. */
   readonly onAgain?: (messageId: string, model: string) => void
-  readonly onFork?: (messageId: string) => void
-  readonly onRewind?: (messageId: string) => void
+  readonly onFork?: (messageId: string) => Promise<void>
+  readonly onRewind?: (messageId: string) => Promise<void>
   /** Whether answers can be judged, and kept as tests. */
   readonly hasTests?: boolean
 }
@@ -105,7 +107,7 @@ const Found = ({ answer }: { readonly answer: Answer }): View => {
     html`<section class="sources" aria-label="Sources">
     <h4>Sources</h4>
     <ol>
-      ${sources.map(({ title, url }) => html`<li><a href=${url} target="_blank" rel="noopener noreferrer nofollow">${title ?? url}</a></li>`)}
+      ${sources.map(({ title, url }) => html`<li><a href=${safeLink(url) ?? undefined} target="_blank" rel="noopener noreferrer nofollow">${title ?? url}</a></li>`)}
     </ol>
   </section>`
   }
@@ -182,7 +184,7 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
       () => setCopied(true),
       () => {}
     )
-  const action = (word: string, icon: IconName, run: () => void, label = word) =>
+  const action = (word: string, icon: IconName, run: (event: Event) => void, label = word) =>
     html`<button type="button" class="quiet" aria-label=${label} onClick=${run}><${Icon} name=${icon} />${word}</button>`
   return html`<footer>
     ${
@@ -195,8 +197,27 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
     <span class="actions">
       ${answer.speech !== null && onHear !== undefined && action("Hear it", "play", () => onHear(answer.speech ?? ""))}
       ${messageId !== null && onAgain !== undefined && html`<${Again} onAgain=${(chosen: string) => onAgain(messageId, chosen)} />`}
-      ${messageId !== null && onFork !== undefined && action("Fork", "fork", () => onFork(messageId), "Fork the conversation here")}
-      ${messageId !== null && onRewind !== undefined && !isLast && action("Rewind", "back", () => onRewind(messageId), "Rewind to this answer")}
+      ${
+        messageId !== null &&
+        onFork !== undefined &&
+        action(
+          "Fork",
+          "fork",
+          pressing(() => onFork(messageId)),
+          "Fork the conversation here"
+        )
+      }
+      ${
+        messageId !== null &&
+        onRewind !== undefined &&
+        !isLast &&
+        action(
+          "Rewind",
+          "back",
+          pressing(() => onRewind(messageId)),
+          "Rewind to this answer"
+        )
+      }
       ${answer.text !== "" && action(isCopied ? "Copied" : "Copy", "copy", copy)}
       ${runId !== null && onShare !== undefined && action("Share", "save", () => onShare(runId))}
       ${hasTests && answer.state !== "waiting" && messageId !== null && threadId !== null && html`<${AnswerTests} threadId=${threadId} messageId=${messageId} />`}

@@ -5,7 +5,7 @@ import { type RoomEntry, type RoomProps, rooms } from "./rooms.ts"
 import { path } from "../state/address.ts"
 import { edited, isPaletteOpen, kept } from "../state/dialogs.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, conversation, isListShown, isStarted, keyProblem, notice, offeredKey } from "../state/studio.ts"
+import { act, conversation, isListShown, isStarted, keyProblem, notice, offeredKey, room } from "../state/studio.ts"
 import { classes, html, lazy, loadStyles, signal, useEffect, type View } from "../view.ts"
 import { Confirm } from "./Confirm.ts"
 import { Icon, IconButton } from "./Icon.ts"
@@ -35,7 +35,8 @@ export const App = (): View => {
       if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || isSomethingOpen()) return
       if (isListShown.value) isListShown.value = false
       // A run that waits for results is cancelled only by its button, because results may be half typed.
-      else if (conversation.isRunning.value && mayAct()) act(() => conversation.cancel())()
+      // In another room nobody sees what would be cancelled.
+      else if (room.value === "talk" && conversation.isRunning.value && mayAct()) act(() => conversation.cancel())()
     }
     addEventListener("keydown", onKey)
     return () => removeEventListener("keydown", onKey)

@@ -3,7 +3,7 @@ import { json } from "../api/http.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { chatModels, catalogueProblem, readModelName, writeModelName } from "../state/catalogue.ts"
 import { edited } from "../state/dialogs.ts"
-import { act, loadAssistants, newThread, assistantId } from "../state/studio.ts"
+import { assistantId, loadAssistants, newThread, submitting } from "../state/studio.ts"
 import { tellTabs } from "../state/tabs.ts"
 import { textIn } from "../lib/forms.ts"
 import { html, useState, type View } from "../view.ts"
@@ -35,6 +35,7 @@ const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View => {
   const [problem, setProblem] = useState<string | null>(null)
   const isUnknown = catalogueProblem(readModelName(model)) !== null
   const save = async (form: HTMLFormElement) => {
+    setProblem(null)
     const text = (name: string) => textIn(form, name)
     const { model: model_name, provider: llm_provider } = readModelName(model)
     let tools
@@ -62,12 +63,7 @@ const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View => {
     }
     onDone()
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    setProblem(null)
-    if (event.currentTarget instanceof HTMLFormElement) act(save)(event.currentTarget)
-  }
-  return html`<form onSubmit=${submit} class="assistant-form">
+  return html`<form onSubmit=${submitting(save)} class="assistant-form">
     <label>Name <input name="name" required maxlength="255" defaultValue=${assistant?.name ?? "Ada"} autocomplete="off" autofocus /></label>
     <label>
       Instructions

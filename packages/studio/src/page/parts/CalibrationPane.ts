@@ -4,7 +4,7 @@
 import { percent, plural } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
-import { assistant as current, assistants, can, tell } from "../state/studio.ts"
+import { assistant as current, assistants, can, takeWanted } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { QuestionReport } from "../wire.ts"
@@ -16,7 +16,7 @@ export const CalibrationPane = ({ path: [id] }: { readonly path: ReadonlyArray<s
   const [report, setReport] = useState<tests.AnswersReport | null>(null)
   useEffect(() => {
     setReport(null)
-    if (chosen !== "" && can.value.typed_answers) tests.readReport(chosen).then(setReport, tell)
+    return chosen === "" || !can.value.typed_answers ? undefined : takeWanted(tests.readReport(chosen), setReport)
   }, [chosen])
   if (!can.value.typed_answers)
     return html`<div class="nothing"><${Icon} name="gauge" /><p>This server answers no typed questions.</p></div>`

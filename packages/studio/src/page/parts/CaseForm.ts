@@ -3,7 +3,7 @@ import { expectationFields, kinds, toExpectation } from "../lib/expectations.ts"
 import { textIn } from "../lib/forms.ts"
 import { readForm } from "../lib/schema.ts"
 import { go } from "../state/address.ts"
-import { act } from "../state/studio.ts"
+import { act, submitting } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useState, type View } from "../view.ts"
 import type { EvalCase, Expectation } from "../wire.ts"
@@ -63,10 +63,6 @@ export const CaseForm = ({ each, onChange }: CaseFormProps): View => {
     await onChange()
     setSaved(true)
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (event.currentTarget instanceof HTMLFormElement) act(save)(event.currentTarget)
-  }
   const copy = async () => setTest(source === null ? null : await tests.copyTest(source.thread_id, source.message_id))
   const remove = () =>
     confirm({
@@ -79,7 +75,7 @@ export const CaseForm = ({ each, onChange }: CaseFormProps): View => {
         await onChange()
       }
     })
-  return html`<form aria-label="Case" onSubmit=${submit} onInput=${() => setSaved(false)}>
+  return html`<form aria-label="Case" onSubmit=${submitting(save)} onInput=${() => setSaved(false)}>
     ${
       messages.length > 0 &&
       html`<details><summary>What was said before</summary>

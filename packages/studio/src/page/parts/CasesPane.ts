@@ -4,7 +4,7 @@ import { textIn } from "../lib/forms.ts"
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { go, href } from "../state/address.ts"
-import { act, assistant, assistants, tell } from "../state/studio.ts"
+import { assistant, assistants, pressing, submitting, tell } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useRef, useState, type View } from "../view.ts"
 import type { EvalCase } from "../wire.ts"
@@ -20,8 +20,11 @@ export const CasesPane = ({ path: [open = "-", tag = ""] }: CasesPaneProps): Vie
   const [cases, setCases] = useState<ReadonlyArray<EvalCase> | null>(null)
   const [cursor, setCursor] = useState<string | null>(null)
   const [isNew, setNew] = useState(false)
+  const wanted = useRef(tag)
+  wanted.current = tag
   const load = async (after: string | null) => {
     const page = await tests.readCases(tag, after)
+    if (wanted.current !== tag) return
     setCases((before) => (after === null ? page.cases : [...(before ?? []), ...page.cases]))
     setCursor(page.next_cursor)
   }
@@ -55,7 +58,7 @@ export const CasesPane = ({ path: [open = "-", tag = ""] }: CasesPaneProps): Vie
     <ul class="cards" aria-label="Cases">
       ${cases?.map((each) => html`<${CaseItem} key=${each.case_id} each=${each} tag=${tag} isOpen=${each.case_id === open} onChange=${() => load(null)} />`)}
     </ul>
-    ${cursor !== null && html`<button type="button" onClick=${act(() => load(cursor))}>Show more</button>`}
+    ${cursor !== null && html`<button type="button" onClick=${pressing(() => load(cursor))}>Show more</button>`}
     ${(cases?.length ?? 0) > 3 && html`<p class="hint">${plural(cases?.length ?? 0, "case")}${cursor !== null && " and more"}</p>`}
   </section>`
 }
@@ -73,11 +76,7 @@ const NewCase = ({ onMade }: { readonly onMade: (made: EvalCase) => Promise<void
       await tests.addCase({ question: textIn(form, "question"), ...(assistant_id === "" ? {} : { assistant_id }) })
     )
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (event.currentTarget instanceof HTMLFormElement) act(make)(event.currentTarget)
-  }
-  return html`<form class="sheet" aria-label="New case" onSubmit=${submit}>
+  return html`<form class="sheet" aria-label="New case" onSubmit=${submitting(make)}>
     <label>Question <textarea name="question" rows="2" dir="auto" required></textarea></label>
     <label>
       Assistant

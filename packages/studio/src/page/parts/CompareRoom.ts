@@ -5,7 +5,7 @@ import { catalogueProblem, readModelName, writeModelName } from "../state/catalo
 import { Conversation } from "../state/conversation.ts"
 import { useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistant, ensureAssistant, newThread, threads } from "../state/studio.ts"
+import { act, assistant, ensureAssistant, newThread, submitting, threads } from "../state/studio.ts"
 import { html, signal, type Signal, useState, type View } from "../view.ts"
 import type { AnswerActions } from "./AnswerItem.ts"
 import { AnswerItem } from "./AnswerItem.ts"
@@ -56,12 +56,8 @@ export const Room = (): View => {
     const asked = await Promise.allSettled(sides.map((side) => ask(side, assistantId, content)))
     for (const each of asked) if (each.status === "rejected") throw each.reason
   }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    act(send)()
-  }
   return html`<div class="compare">
-    <form class="composer" onSubmit=${submit} aria-label="Message to both models">
+    <form class="composer" onSubmit=${submitting(send)} aria-label="Message to both models">
       <header class="row">
         <h2>Compare two models</h2>
         <button type="button" onClick=${newThread}>Close</button>

@@ -8,6 +8,7 @@ import { controlValue } from "../lib/forms.ts"
 import { textToDecide } from "../lib/questions.ts"
 import { formFields, readForm } from "../lib/schema.ts"
 import type { Decision } from "../state/conversation.ts"
+import { submitting } from "../state/studio.ts"
 import { html, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import { type Assistant, isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
 import { Icon } from "./Icon.ts"
@@ -19,8 +20,8 @@ export interface DecisionsProps {
   /** The tools of the assistant, whose schemas make the forms of results. */
   readonly tools: Assistant["tools"]
   readonly isBusy?: boolean
-  readonly onDecide: (decision: Decision) => void
-  readonly onAnswer: (outputs: ReadonlyArray<Output>) => void
+  readonly onDecide: (decision: Decision) => Promise<unknown>
+  readonly onAnswer: (outputs: ReadonlyArray<Output>) => Promise<unknown>
 }
 
 export const Decisions = ({ calls, isBusy = false, onAnswer, onDecide, tools }: DecisionsProps): View => {
@@ -36,7 +37,7 @@ export const Decisions = ({ calls, isBusy = false, onAnswer, onDecide, tools }: 
 interface ApprovalProps {
   readonly call: ToolCall
   readonly isBusy: boolean
-  readonly onDecide: (decision: Decision) => void
+  readonly onDecide: (decision: Decision) => Promise<unknown>
 }
 
 /** Null: the text is no JSON object. */
@@ -69,21 +70,19 @@ const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
   }, [step])
   const read = readArguments(text)
   const isChanged = question !== undefined || text !== asked
-  const submit = (event: Event) => {
-    event.preventDefault()
+  const decide = async () => {
     if (step === "reject") {
       const given = reason.trim()
-      return onDecide({ tool_call_id: call.id, decision: "reject", ...(given === "" ? {} : { reason: given }) })
-    }
-    if (fields !== null) {
+      await onDecide({ tool_call_id: call.id, decision: "reject", ...(given === "" ? {} : { reason: given }) })
+    } else if (fields !== null) {
       const filled = readForm(fields, texts)
       setProblems(filled.problems)
       if (filled.problems.length === 0)
-        onDecide({ tool_call_id: call.id, decision: "approve", arguments: filled.values })
-    } else if (!isChanged) onDecide({ tool_call_id: call.id, decision: "approve" })
-    else if (read !== null) onDecide({ tool_call_id: call.id, decision: "approve", arguments: read })
+        await onDecide({ tool_call_id: call.id, decision: "approve", arguments: filled.values })
+    } else if (!isChanged) await onDecide({ tool_call_id: call.id, decision: "approve" })
+    else if (read !== null) await onDecide({ tool_call_id: call.id, decision: "approve", arguments: read })
   }
-  return html`<form class="approval" ref=${frame} onSubmit=${submit}>
+  return html`<form class="approval" ref=${frame} onSubmit=${submitting(decide)}>
    <div role="group" aria-label="Approve ${name}">
     <h4><${Icon} name="warning" /> ${question === undefined ? html`<span>May it call <code>${name}</code>?</span>` : html`<span dir="auto"><code>${name}</code> asks: ${question.message}</span>`}</h4>
     ${

@@ -3,6 +3,7 @@
  * into it.
  */
 import { type ComponentChildren, html, useEffect, useRef, useState, type View } from "../view.ts"
+import { notice } from "../state/studio.ts"
 import { IconButton } from "./Icon.ts"
 
 export interface DialogProps {
@@ -20,6 +21,9 @@ export const Dialog = ({ children, mayClose = true, onClose, title }: DialogProp
   const id = useRef(`dialog-${++ids}`)
   const isTyped = useRef(false)
   const [isAsking, ask] = useState(false)
+  /** The problem that was told before the dialog opened. Others are told in it, because what is behind it is out of reach. */
+  const before = useRef(notice.value)
+  if (notice.value === null) before.current = null
   useEffect(() => {
     const dialog = frame.current
     dialog?.showModal()
@@ -51,6 +55,7 @@ export const Dialog = ({ children, mayClose = true, onClose, title }: DialogProp
       ${mayClose && html`<${IconButton} icon="close" label="Close" onClick=${leave} />`}
     </header>
     ${isAsking && mayClose && html`<${Unsaved} onKeep=${() => ask(false)} onDiscard=${onClose} />`}
+    ${notice.value !== null && notice.value !== before.current && html`<p class="problem" role="alert">${notice.value}</p>`}
     ${children}
   </dialog>`
 }

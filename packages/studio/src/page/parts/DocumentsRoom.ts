@@ -6,7 +6,7 @@ import * as documents from "../state/documentLists.ts"
 import { openDocument, type Scope } from "../state/documents.ts"
 import { searchDocuments } from "../state/knowledge.ts"
 import { act, conversation, tell } from "../state/studio.ts"
-import { classes, html, type ReadonlySignal, useEffect, useState, type View } from "../view.ts"
+import { classes, html, type ReadonlySignal, useEffect, useRef, useState, type View } from "../view.ts"
 import type { Assistant, DocumentExcerpt, DocumentRead } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
 import { DocumentDialog } from "./DocumentDialog.ts"
@@ -30,11 +30,18 @@ export const DocumentsRoom = ({ assistant }: { readonly assistant: Assistant }):
 const DocumentSearch = ({ assistantId }: { readonly assistantId: string }): View => {
   const [words, setWords] = useState("")
   const [found, setFound] = useState<ReadonlyArray<DocumentExcerpt> | null>(null)
-  const search = (event: Event) => {
-    event.preventDefault()
-    if (words.trim() !== "") act(async () => setFound(await searchDocuments(assistantId, words)))()
+  const last = useRef("")
+  const search = async () => {
+    if (words.trim() === "") return
+    last.current = words
+    const list = await searchDocuments(assistantId, words)
+    if (last.current === words) setFound(list)
   }
-  return html`<form class="try-search" role="search" aria-label="Try a search" onSubmit=${search}>
+  const submit = (event: Event) => {
+    event.preventDefault()
+    act(search)()
+  }
+  return html`<form class="try-search" role="search" aria-label="Try a search" onSubmit=${submit}>
     <div class="row">
       <input
         type="search"

@@ -3,7 +3,7 @@ import { controlValue, textIn } from "../lib/forms.ts"
 import { plural } from "../lib/format.ts"
 import { go, href } from "../state/address.ts"
 import { catalogueProblem, readModelName } from "../state/catalogue.ts"
-import { act, assistants, tell } from "../state/studio.ts"
+import { assistants, submitting, takeWanted } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { JsonRecord } from "../wire.ts"
@@ -56,11 +56,13 @@ export const ExperimentForm = ({ tag }: { readonly tag: string }): View => {
   const [drafts, setDrafts] = useState<ReadonlyArray<Draft>>(() => [newDraft("now"), newDraft("changed")])
   const [expected, setExpected] = useState<ReadonlyArray<ExpectationDraft>>([])
   const [cases, setCases] = useState<{ readonly count: number; readonly isMore: boolean } | null>(null)
-  useEffect(() => {
-    tests
-      .readCases(tag, null)
-      .then(({ cases: found, next_cursor }) => setCases({ count: found.length, isMore: next_cursor !== null }), tell)
-  }, [tag])
+  useEffect(
+    () =>
+      takeWanted(tests.readCases(tag, null), ({ cases: found, next_cursor }) =>
+        setCases({ count: found.length, isMore: next_cursor !== null })
+      ),
+    [tag]
+  )
   const begin = async (form: HTMLFormElement) => {
     const name = textIn(form, "name").trim()
     const budget = textIn(form, "budget")
@@ -75,15 +77,11 @@ export const ExperimentForm = ({ tag }: { readonly tag: string }): View => {
     })
     go("tests", "experiments", made.experiment_id)
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (event.currentTarget instanceof HTMLFormElement) act(begin)(event.currentTarget)
-  }
   const change = (key: number) => (patch: Partial<Draft>) =>
     setDrafts(drafts.map((each) => (each.key === key ? { ...each, ...patch } : each)))
   const isReady =
     drafts.every(({ model }) => catalogueProblem(readModelName(model)) === null) && (cases?.count ?? 0) > 0
-  return html`<form class="pane" aria-label="New experiment" onSubmit=${submit}>
+  return html`<form class="pane" aria-label="New experiment" onSubmit=${submitting(begin)}>
     <div class="row">
       <h3>New experiment</h3>
       <a href=${href("tests", "experiments")}>All experiments</a>

@@ -6,7 +6,7 @@ import { count, duration, money, percent, plural } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { type Cell, type MatrixRow, matrixRows } from "../lib/matrix.ts"
 import { go, href, replace, useTitle } from "../state/address.ts"
-import { act, tell } from "../state/studio.ts"
+import { pressing, takeWanted, tell } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { classes, html, useEffect, useMemo, useState, type View } from "../view.ts"
 import type { Comparison, Experiment, Interval, VariantSummary } from "../wire.ts"
@@ -66,7 +66,7 @@ const Head = ({ experiment, onResume }: HeadProps): View => {
   const cancel = async () => {
     const next = await tests.cancelExperiment(id)
     const now = tests.shown.value
-    if (now !== null) tests.shown.value = { ...now, experiment: next }
+    if (now?.experiment.experiment_id === id) tests.shown.value = { ...now, experiment: next }
   }
   const resume = async () => {
     await tests.resumeExperiment(id)
@@ -91,9 +91,9 @@ const Head = ({ experiment, onResume }: HeadProps): View => {
   return html`<div class="row">
       <h3 dir="auto">${experimentName(experiment)}</h3>
       <span class="actions">
-        ${mayAct() && (status === "cancelled" || status === "stopped") && html`<button type="button" onClick=${act(resume)}>Go on</button>`}
+        ${mayAct() && (status === "cancelled" || status === "stopped") && html`<button type="button" onClick=${pressing(resume)}>Go on</button>`}
         <a href=${href("tests", "experiments")}>All experiments</a>
-        ${mayAct() && (status === "running" ? html`<button type="button" onClick=${act(cancel)}>Cancel</button>` : html`<${IconButton} icon="trash" label="Delete experiment" onClick=${remove} />`)}
+        ${mayAct() && (status === "running" ? html`<button type="button" onClick=${pressing(cancel)}>Cancel</button>` : html`<${IconButton} icon="trash" label="Delete experiment" onClick=${remove} />`)}
       </span>
     </div>
     <div class="progress">
@@ -161,8 +161,9 @@ const Compared = ({ done, id, names, onPair, pair }: ComparedProps): View => {
   const [comparison, setComparison] = useState<Comparison | null>(null)
   useEffect(() => {
     if (done > 0 && pair.before !== pair.after)
-      tests.compareVariants(id, pair.before, pair.after).then(setComparison, tell)
-    else setComparison(null)
+      return takeWanted(tests.compareVariants(id, pair.before, pair.after), setComparison)
+    setComparison(null)
+    return undefined
   }, [id, done, pair.before, pair.after])
   const differences = [
     ["Passed", comparison?.pass_rate, signed(percent)],

@@ -4,7 +4,7 @@ import { textIn } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import { saveAssistant } from "../state/knowledge.ts"
-import { act, assistants, loadAssistants } from "../state/studio.ts"
+import { assistants, loadAssistants, pressing, submitting } from "../state/studio.ts"
 import { html, useState, type View } from "../view.ts"
 import type { Assistant } from "../wire.ts"
 import { IconButton } from "./Icon.ts"
@@ -49,7 +49,7 @@ export const HelpersPane = ({ assistant }: { readonly assistant: Assistant }): V
   return html`<section class="pane">
     ${(["helpers", "handoffs"] as const).map(
       (kind) =>
-        html`<${Colleagues} key=${kind} kind=${kind} assistant=${assistant} onSave=${(list: ReadonlyArray<Colleague>) => act(save)(kind, list)} />`
+        html`<${Colleagues} key=${kind} kind=${kind} assistant=${assistant} onSave=${(list: ReadonlyArray<Colleague>) => save(kind, list)} />`
     )}
   </section>`
 }
@@ -57,7 +57,7 @@ export const HelpersPane = ({ assistant }: { readonly assistant: Assistant }): V
 interface ColleaguesProps {
   readonly kind: Kind
   readonly assistant: Assistant
-  readonly onSave: (list: ReadonlyArray<Colleague>) => void
+  readonly onSave: (list: ReadonlyArray<Colleague>) => Promise<void>
 }
 
 const Colleagues = ({ assistant, kind, onSave }: ColleaguesProps): View => {
@@ -76,7 +76,7 @@ const Colleagues = ({ assistant, kind, onSave }: ColleaguesProps): View => {
               <a href=${href("knowledge", each.assistant_id, "settings")}>${nameById.get(each.assistant_id) ?? "An assistant that is gone"}</a>
               ${" "}<code>${tool(each.name)}</code> <span class="detail">${each.description}</span>
             </span>
-            ${mayAct() && html`<${IconButton} icon="trash" label="Remove ${each.name} from ${title}" onClick=${() => onSave(list.filter(({ name }) => name !== each.name))} />`}
+            ${mayAct() && html`<${IconButton} icon="trash" label="Remove ${each.name} from ${title}" onClick=${pressing(() => onSave(list.filter(({ name }) => name !== each.name)))} />`}
           </li>`
       )}
     </ul>
@@ -90,7 +90,7 @@ interface NewColleagueProps {
   /** The addition in words. */
   readonly one: string
   readonly others: ReadonlyArray<Assistant>
-  readonly onAdd: (added: Colleague) => void
+  readonly onAdd: (added: Colleague) => Promise<void>
 }
 
 /** The name of a tool, made from the assistant's name. */
@@ -103,13 +103,10 @@ const toolName = (name: string): string =>
 
 const NewColleague = ({ onAdd, one, others }: NewColleagueProps): View => {
   const [isOpen, setOpen] = useState(false)
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = event.currentTarget
-    if (!(form instanceof HTMLFormElement)) return
+  const add = async (form: HTMLFormElement) => {
     const id = textIn(form, "assistant")
     const chosen = others.find(({ assistant_id }) => assistant_id === id)
-    onAdd({
+    await onAdd({
       assistant_id: id,
       name: textIn(form, "name").trim() || toolName(chosen?.name ?? ""),
       description: textIn(form, "description")
@@ -118,7 +115,7 @@ const NewColleague = ({ onAdd, one, others }: NewColleagueProps): View => {
   }
   if (!isOpen)
     return html`<div class="actions"><button type="button" onClick=${() => setOpen(true)}>Add ${one}</button></div>`
-  return html`<form onSubmit=${submit} aria-label="Add ${one}">
+  return html`<form onSubmit=${submitting(add)} aria-label="Add ${one}">
     <div class="fields">
       <label>
         Assistant

@@ -2,7 +2,7 @@
 import { textIn } from "../lib/forms.ts"
 import { href } from "../state/address.ts"
 import { type Kept, kept } from "../state/dialogs.ts"
-import { act } from "../state/studio.ts"
+import { act, submitting } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, loadStyles, useEffect, useState, type View } from "../view.ts"
 import type { EvalCase, Expectation } from "../wire.ts"
@@ -41,17 +41,13 @@ export const KeepAsTest = ({ turn }: { readonly turn: Kept }): View => {
       setProblem(error instanceof Error ? error.message : String(error))
     }
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (event.currentTarget instanceof HTMLFormElement) void keep(event.currentTarget)
-  }
   const copy = async () => {
     if ("thread_id" in turn) setTest(await tests.copyTest(turn.thread_id, turn.message_id))
   }
   return html`<${Dialog} title="Keep as test" onClose=${onClose}>
     ${
       made === null
-        ? html`<form onSubmit=${submit} novalidate>
+        ? html`<form onSubmit=${submitting(keep)} novalidate>
             <p class="hint">The question is kept, with what was said before it and what tools returned. Say what a good answer does.</p>
             <label>Name <input name="name" autocomplete="off" maxlength="200" /></label>
             <label>Tags, with commas between <input name="tags" autocomplete="off" /></label>

@@ -4,7 +4,7 @@
 import { call, json } from "../api/http.ts"
 import { wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
-import { act, tell } from "../state/studio.ts"
+import { pressing, tell } from "../state/studio.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import { confirm } from "./Confirm.ts"
 import { Icon } from "./Icon.ts"
@@ -51,7 +51,7 @@ export const KeysPane = (): View => {
     <ul class="cards" aria-label="Keys">
       ${keys.map((each) => html`<${KeyItem} key=${each.key_id} apiKey=${each} onChange=${load} />`)}
     </ul>
-    ${next !== null && html`<button type="button" onClick=${act(() => load(next))}>Show more</button>`}
+    ${next !== null && html`<button type="button" onClick=${pressing(() => load(next))}>Show more</button>`}
   </section>`
 }
 

@@ -12,6 +12,7 @@ import {
   openAssistant,
   openThread,
   ownThreads,
+  pressing,
   removeAssistant,
   removeThread,
   renameThread,
@@ -68,7 +69,7 @@ const AssistantItem = ({ each }: { readonly each: Assistant }): View => {
     onOpen=${() => act(openAssistant)(id)}
   >
     <${IconButton} icon="pencil" label="Edit assistant ${name}" onClick=${() => (edited.value = each)} />
-    <${IconButton} icon="copy" label="Copy assistant ${name}" onClick=${() => act(copyAssistant)(id)} />
+    <${IconButton} icon="copy" label="Copy assistant ${name}" onClick=${pressing(() => copyAssistant(id))} />
     <${IconButton} icon="trash" label="Delete assistant ${name}" onClick=${remove} />
   <//>`
 }
@@ -180,7 +181,7 @@ const Rename = ({
   }
   return html`<li class="item">
     <form class="rename" onSubmit=${submit}>
-      <input ref=${field} aria-label="Title of the thread" value=${title} maxlength="200" onKeyDown=${onKey} onBlur=${() => onDone(read())} />
+      <input ref=${field} aria-label="Title of the thread" defaultValue=${title} maxlength="200" onKeyDown=${onKey} onBlur=${() => onDone(read())} />
     </form>
   </li>`
 }

@@ -25,7 +25,14 @@ const marked = new Marked({
   ]
 })
 
-export const markdown = (text: string): ReadonlyArray<View> => blocks(withoutGaps(marked.lexer(text)))
+export const markdown = (text: string): ReadonlyArray<View> => {
+  try {
+    return blocks(withoutGaps(marked.lexer(text)))
+  } catch {
+    // The parser fails at text that is nested thousands of levels deep.
+    return [html`<p>${text}</p>`]
+  }
+}
 
 /** Headings of an answer are put below the page's own headings, without gaps between levels. */
 const withoutGaps = (tokens: ReadonlyArray<Token>): ReadonlyArray<Token> => {

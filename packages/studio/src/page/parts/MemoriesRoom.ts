@@ -3,7 +3,7 @@ import { dayName, plural, shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import * as memory from "../state/memories.ts"
 import { href } from "../state/address.ts"
-import { act, tell } from "../state/studio.ts"
+import { act, pressing, submitting, tell } from "../state/studio.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, Memory } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
@@ -73,11 +73,7 @@ const NewMemory = ({ assistantId }: { readonly assistantId: string }): View => {
     await memory.addMemory(assistantId, text.trim())
     setText("")
   }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    act(add)()
-  }
-  return html`<form class="row" onSubmit=${submit}>
+  return html`<form class="row" onSubmit=${submitting(add)}>
     <input
       aria-label="New memory"
       placeholder="Something to remember"
@@ -97,13 +93,9 @@ const MemoryItem = ({ assistantId, each }: { readonly assistantId: string; reado
     await memory.changeMemory(assistantId, each.id, text.trim())
     setEdited(false)
   }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    act(save)()
-  }
   if (isEdited) {
     return html`<li>
-      <form onSubmit=${submit}>
+      <form onSubmit=${submitting(save)}>
         <textarea
           aria-label="Text of the memory"
           rows="3"
@@ -143,7 +135,7 @@ const MemoryItem = ({ assistantId, each }: { readonly assistantId: string; reado
             setText(each.content)
             setEdited(true)
           }} />
-          <${IconButton} icon="trash" label="Forget memory ${each.content}" onClick=${() => act(memory.removeMemory)(assistantId, each.id)} />
+          <${IconButton} icon="trash" label="Forget memory ${each.content}" onClick=${pressing(() => memory.removeMemory(assistantId, each.id))} />
         </span>`
       }
     </div>

@@ -58,7 +58,9 @@ export const ModelPicker = ({ empty = "", from = chatModels, label, onInput, val
       event.preventDefault()
       setOpen(true)
       const step = event.key === "ArrowDown" ? 1 : -1
-      setActive((active + step + found.length + 1) % (found.length + 1))
+      const next = (active + step + found.length + 1) % (found.length + 1)
+      setActive(next)
+      document.getElementById(`${id.current}-${next}`)?.scrollIntoView({ block: "nearest" })
     } else if (event.key === "Enter" && isOpen && picked !== undefined) {
       event.preventDefault()
       choose(picked)

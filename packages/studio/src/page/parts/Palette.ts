@@ -112,6 +112,8 @@ export const Palette = (): View => {
   const found = everything.filter((each) => has(each, words)).slice(0, most)
   const choose = (each: Found | undefined) => {
     if (each === undefined) return
+    // A dialog that is taken away open does not give the focus back.
+    frame.current?.close()
     close()
     each.run()
   }

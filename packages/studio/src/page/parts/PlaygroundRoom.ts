@@ -6,7 +6,7 @@ import { readTools } from "../lib/tools.ts"
 import { catalogueProblem, readModelName } from "../state/catalogue.ts"
 import { useTitle } from "../state/address.ts"
 import { kept } from "../state/dialogs.ts"
-import { act, assistant, assistants, can, ensureAssistant, loadAssistants } from "../state/studio.ts"
+import { act, assistant, assistants, can, ensureAssistant, loadAssistants, pressing } from "../state/studio.ts"
 import * as playground from "../state/playground.ts"
 import type { Column, Line } from "../state/playground.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
@@ -20,8 +20,8 @@ interface RoomProps {
   readonly path: ReadonlyArray<string>
 }
 
-const begin = async ([threadId, runId, step]: ReadonlyArray<string>): Promise<void> => {
-  if (threadId !== undefined && runId !== undefined) return playground.beginWithStep(threadId, runId, Number(step ?? 0))
+const begin = async (path: ReadonlyArray<string>, isWanted: () => boolean): Promise<void> => {
+  if (path.length > 1) return playground.beginWithStep(path, isWanted)
   if (playground.assistantId.value !== null) return
   const id = await ensureAssistant()
   const chosen = assistants.value?.find(({ assistant_id }) => assistant_id === id) ?? assistant.value
@@ -32,7 +32,11 @@ export const Room = ({ path }: RoomProps): View => {
   const [hasDiff, setDiff] = useState(false)
   useTitle("Playground")
   useEffect(() => {
-    act(begin)(path)
+    let isWanted = true
+    act(begin)(path, () => isWanted)
+    return () => {
+      isWanted = false
+    }
   }, [path.join("/")])
   const columns = playground.columns.value
   const isRunning = playground.isRunning.value
@@ -57,7 +61,7 @@ export const Room = ({ path }: RoomProps): View => {
       </label>
       <${Lines} />
       ${playground.leftOut.value > 0 && html`<p class="hint">${plural(playground.leftOut.value, "message")} of tools, or behind the last question, are not sent again.</p>`}
-      <details open=${playground.tools.value !== ""}>
+      <details open=${playground.hasTools.value}>
         <summary>Tools</summary>
         <label>
           Tools that you answer by hand
@@ -182,7 +186,7 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
     <div class="actions">
       ${answer !== null && answer.state !== "live" && can.value.evals && html`<button type="button" class="quiet" onClick=${() => (kept.value = playground.asCase())}>Keep as test</button>`}
       ${saved !== null && html`<span class="hint" role="status">Saved as version ${saved}</span>`}
-      <button type="button" class="quiet" onClick=${act(save)}>Save as version of the assistant</button>
+      <button type="button" class="quiet" onClick=${pressing(save)}>Save as version of the assistant</button>
     </div>
   </section>`
 }

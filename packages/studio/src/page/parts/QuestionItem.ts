@@ -2,7 +2,7 @@
 import { bytes, wholeDate } from "../lib/format.ts"
 import type { Question } from "../state/conversation.ts"
 import { documentAddress, openDocument } from "../state/documents.ts"
-import { act } from "../state/studio.ts"
+import { act, pressing } from "../state/studio.ts"
 import { classes, html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import type { Attachment } from "../wire.ts"
 import { Icon } from "./Icon.ts"
@@ -10,7 +10,7 @@ import { Icon } from "./Icon.ts"
 export interface QuestionActions {
   /** Sends another text in its place. Absent: it cannot be edited. */
   readonly onEdit?: (messageId: string, content: string) => void
-  readonly onFork?: (messageId: string) => void
+  readonly onFork?: (messageId: string) => Promise<void>
 }
 
 export interface QuestionItemProps {
@@ -46,7 +46,7 @@ export const QuestionItem = ({ actions = {}, question }: QuestionItemProps): Vie
         (onEdit !== undefined || onFork !== undefined) &&
         html`<span class="actions">
           ${onEdit !== undefined && html`<button type="button" class="quiet" aria-label="Edit your message" onClick=${() => edit(true)}><${Icon} name="pencil" />Edit</button>`}
-          ${onFork !== undefined && html`<button type="button" class="quiet" aria-label="Fork the conversation at your message" onClick=${() => onFork(messageId)}><${Icon} name="fork" />Fork</button>`}
+          ${onFork !== undefined && html`<button type="button" class="quiet" aria-label="Fork the conversation at your message" onClick=${pressing(() => onFork(messageId))}><${Icon} name="fork" />Fork</button>`}
         </span>`
       }
     </article>

@@ -1,7 +1,7 @@
 /**
  * All runs, live: first those that wait for a person, then sums, a histogram by day, and one line for each run. A line opens the inspector.
  */
-import { json } from "../api/http.ts"
+import { isRefusal, json, keys } from "../api/http.ts"
 import { count, duration, money, plural, shortDate, wholeDate } from "../lib/format.ts"
 import { controlValue } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
@@ -52,10 +52,12 @@ export const Room = ({ path }: RoomProps): View => {
   useTitle("Runs")
   useEffect(() => {
     const stop = new AbortController()
-    void runs.followRuns(stop.signal, (run) => {
-      const turn = inspector.inspected.value
-      if (turn?.runId === run.run_id) inspector.refresh(turn.threadId, turn.runId).catch(tell)
-    })
+    runs
+      .followRuns(stop.signal, (run) => {
+        const turn = inspector.inspected.value
+        if (turn?.runId === run.run_id) inspector.refresh(turn.threadId, turn.runId).catch(tell)
+      })
+      .catch(tell)
     const clock = setInterval(() => {
       if (runs.isAtWork.value) runs.now.value = Date.now()
     }, 1000)
@@ -64,7 +66,7 @@ export const Room = ({ path }: RoomProps): View => {
       stop.abort()
       clearInterval(clock)
     }
-  }, [])
+  }, [keys.value])
   useEffect(() => {
     runs.loadRuns(filters).catch(tell)
   }, [filters])
@@ -91,7 +93,9 @@ const readThread = (threadId: string): void => {
     (thread) => {
       if (!titles.value.has(threadId)) threads.value = [thread, ...threads.value]
     },
-    () => asked.delete(threadId)
+    (error: unknown) => {
+      if (!isRefusal(error)) asked.delete(threadId)
+    }
   )
 }
 
@@ -202,6 +206,8 @@ const RunTable = ({ current, filters }: { readonly current: string; readonly fil
   const [limit, setLimit] = useState(pageSize)
   const shown = runs.shown.value
   if (shown.length === 0) {
+    if (runs.state.value === "failed")
+      return html`<p class="hint" role="status">The runs could not be read. They are read again when the server answers.</p>`
     if (runs.state.value === "loading") return html`<p class="hint" role="status">The runs are being read.</p>`
     const isFiltered = writeFilters(filters) !== ""
     return html`<div class="nothing">

@@ -1,10 +1,10 @@
 /** The schedules of an assistant, each with its next times and its last run. They can be made, paused, run now and deleted. */
 import { textIn } from "../lib/forms.ts"
-import { shortDate, wholeDate } from "../lib/format.ts"
+import { shortDate, timeIn, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import * as knowledge from "../state/knowledge.ts"
-import { act, conversation, tell, threads, threadTitle } from "../state/studio.ts"
+import { conversation, pressing, submitting, tell, threads, threadTitle } from "../state/studio.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, Schedule } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
@@ -53,12 +53,8 @@ const ScheduleForm = ({
     form.reset()
     await onMade()
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (event.currentTarget instanceof HTMLFormElement) act(make)(event.currentTarget)
-  }
   const open = threads.value.find(({ thread_id }) => thread_id === threadId)
-  return html`<form class="sheet" onSubmit=${submit} aria-label="New schedule">
+  return html`<form class="sheet" onSubmit=${submitting(make)} aria-label="New schedule">
     <label>Message <textarea name="content" rows="2" required placeholder="What came in since yesterday?"></textarea></label>
     <div class="fields">
       <label>
@@ -99,17 +95,6 @@ const ScheduleForm = ({
   </form>`
 }
 
-/** Times in the time zone of the schedule, not in that of the reader. */
-const localTime = (time: string, timeZone: string): string =>
-  new Date(time).toLocaleString([], {
-    timeZone,
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit"
-  })
-
 const ScheduleItem = ({
   onChange,
   schedule
@@ -144,7 +129,7 @@ const ScheduleItem = ({
       paused
         ? html`<p><span class="badge soft">paused</span></p>`
         : html`<ol class="times" aria-label="Next times">
-            ${next.map((time) => html`<li><time datetime=${time}>${localTime(time, timezone)}</time></li>`)}
+            ${next.map((time) => html`<li><time datetime=${time}>${timeIn(time, timezone)}</time></li>`)}
           </ol>`
     }
     ${
@@ -157,8 +142,8 @@ const ScheduleItem = ({
       mayAct() &&
       html`<div class="actions">
         ${begun !== null && html`<span role="status">It runs: <a href=${href("runs", begun.run_id, begun.thread_id)}>look at it</a></span>`}
-        <button type="button" onClick=${act(pause)}>${paused ? "Resume" : "Pause"}</button>
-        <button type="button" onClick=${act(run)}>Run now</button>
+        <button type="button" onClick=${pressing(pause)}>${paused ? "Resume" : "Pause"}</button>
+        <button type="button" onClick=${pressing(run)}>Run now</button>
       </div>`
     }
   </li>`

@@ -6,7 +6,7 @@ import { readOptions, writeOptions } from "../lib/modelOptions.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { catalogueProblem, readModelName, writeModelName } from "../state/catalogue.ts"
 import { readAssistant, saveAssistant } from "../state/knowledge.ts"
-import { act, loadAssistants, tell } from "../state/studio.ts"
+import { loadAssistants, pressing, submitting, tell } from "../state/studio.ts"
 import { tellTabs } from "../state/tabs.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, JsonRecord } from "../wire.ts"
@@ -16,17 +16,27 @@ import { Versions } from "./Versions.ts"
 
 export const SettingsPane = ({ assistant }: { readonly assistant: Assistant }): View => {
   const [shown, setShown] = useState(assistant)
+  /** The version with which the form began. What is saved from it does not begin it anew, so that the focus stays. */
+  const [begun, setBegun] = useState(assistant.version)
   const [isStale, setStale] = useState(false)
   const [isSaved, setSaved] = useState(false)
   // The list of assistants may be older than what another tab or program has saved.
   useEffect(() => {
-    readAssistant(assistant.assistant_id).then(setShown, tell)
+    readAssistant(assistant.assistant_id).then((read) => {
+      setShown(read)
+      setBegun(read.version)
+    }, tell)
   }, [])
   const show = async (next: Assistant) => {
     setShown(next)
     setStale(false)
     await loadAssistants()
     tellTabs({ kind: "assistants" })
+  }
+  const showAnew = async (next: Assistant) => {
+    setBegun(next.version)
+    setSaved(false)
+    await show(next)
   }
   const refused = (error: unknown) => {
     if (!(error instanceof Refused) || error.status !== 412) throw error
@@ -39,25 +49,25 @@ export const SettingsPane = ({ assistant }: { readonly assistant: Assistant }): 
       setSaved(true)
     }, refused)
   }
-  const reload = async () => show(await readAssistant(shown.assistant_id))
+  const reload = async () => showAnew(await readAssistant(shown.assistant_id))
   return html`<div class="two">
     <div>
       ${
         isStale &&
         html`<div class="banner" role="alert">
         <p>This assistant was changed elsewhere since it was read here. Nothing was saved.</p>
-        <button type="button" onClick=${act(reload)}>Read the newest version</button>
+        <button type="button" onClick=${pressing(reload)}>Read the newest version</button>
       </div>`
       }
-      <${SettingsForm} key=${`${shown.assistant_id} ${shown.version}`} assistant=${shown} onSave=${act(save)} isSaved=${isSaved} />
+      <${SettingsForm} key=${`${shown.assistant_id} ${begun}`} assistant=${shown} onSave=${save} isSaved=${isSaved} />
     </div>
-    <${Versions} key=${shown.assistant_id} assistant=${shown} onRestored=${show} onRefused=${refused} />
+    <${Versions} key=${shown.assistant_id} assistant=${shown} onRestored=${showAnew} onRefused=${refused} />
   </div>`
 }
 
 interface SettingsFormProps {
   readonly assistant: Assistant
-  readonly onSave: (body: JsonRecord) => void
+  readonly onSave: (body: JsonRecord) => Promise<void>
   readonly isSaved: boolean
 }
 
@@ -72,28 +82,27 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
   const [options, setOptions] = useState(written)
   const [problem, setProblem] = useState<string | null>(null)
   const isFixed = !mayAct()
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = event.currentTarget
-    if (!(form instanceof HTMLFormElement)) return
+  const save = async (form: HTMLFormElement) => {
+    setProblem(null)
     const { model: model_name, provider: llm_provider } = readModelName(model)
+    let tools
     try {
-      onSave({
-        name: textIn(form, "name"),
-        system_prompt: optional(textIn(form, "instructions")),
-        tools: readTools(textIn(form, "tools")),
-        // An empty name removes the assistant's model.
-        model_name: model_name ?? "",
-        llm_provider: llm_provider ?? "",
-        // A form cannot write every option: words to stop at may be line breaks.
-        model_options: options === written ? assistant.model_options : readOptions(options)
-      })
-      setProblem(null)
+      tools = readTools(textIn(form, "tools"))
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error))
+      return setProblem(error instanceof Error ? error.message : String(error))
     }
+    await onSave({
+      name: textIn(form, "name"),
+      system_prompt: optional(textIn(form, "instructions")),
+      tools,
+      // An empty name removes the assistant's model.
+      model_name: model_name ?? "",
+      llm_provider: llm_provider ?? "",
+      // A form cannot write every option: words to stop at may be line breaks.
+      model_options: options === written ? assistant.model_options : readOptions(options)
+    })
   }
-  return html`<form class="settings" onSubmit=${submit} aria-label="Settings of ${assistant.name}">
+  return html`<form class="settings" onSubmit=${submitting(save)} aria-label="Settings of ${assistant.name}">
     <label>Name <input name="name" required maxlength="255" readonly=${isFixed} defaultValue=${assistant.name} autocomplete="off" /></label>
     <label>
       Instructions

@@ -4,7 +4,7 @@ import { go } from "../state/address.ts"
 import { isDemo, realtimeModels } from "../state/catalogue.ts"
 import { setOptions } from "../state/options.ts"
 import { send, sendWith } from "../state/outbox.ts"
-import { act, assistantName, can } from "../state/studio.ts"
+import { assistantName, can, pressing } from "../state/studio.ts"
 import { html, type View } from "../view.ts"
 import { Icon, type IconName } from "./Icon.ts"
 
@@ -71,7 +71,7 @@ const Beginnings = (): View =>
         .map(
           ({ icon, run, text, word }) =>
             html`<li key=${word}>
-              <button type="button" onClick=${act(run)}>
+              <button type="button" onClick=${pressing(run)}>
                 <${Icon} name=${icon} /><span><span class="detail">${word}</span>${text}</span>
               </button>
             </li>`

@@ -1,7 +1,7 @@
 /** A button to hold while speaking; the recording becomes the message when it is released. */
 import { record, type Recording } from "../audio/recorder.ts"
 import { act, notice } from "../state/studio.ts"
-import { html, useRef, useState, type View } from "../view.ts"
+import { html, useEffect, useRef, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 
 export interface TalkButtonProps {
@@ -26,6 +26,11 @@ export const TalkButton = ({ isReady, onSpeech }: TalkButtonProps): View => {
     const audio = await (await held).stop()
     if (audio !== null) await onSpeech(audio)
   }
+  const release = () => {
+    if (recording.current !== null) act(end)()
+  }
+  // The microphone is not left on when the button goes while it is held.
+  useEffect(() => () => void recording.current?.then((held) => held.stop()).catch(() => {}), [])
   const isKey = ({ key }: KeyboardEvent) => key === " " || key === "Enter"
   return html`<button
     type="button"
@@ -35,15 +40,16 @@ export const TalkButton = ({ isReady, onSpeech }: TalkButtonProps): View => {
     aria-pressed=${isHeld}
     disabled=${!isReady}
     onPointerDown=${begin}
-    onPointerUp=${act(end)}
-    onPointerLeave=${act(end)}
+    onPointerUp=${release}
+    onPointerLeave=${release}
     onKeyDown=${(event: KeyboardEvent) => {
       if (!isKey(event)) return
       event.preventDefault()
       begin()
     }}
+    onBlur=${release}
     onKeyUp=${(event: KeyboardEvent) => {
-      if (isKey(event)) act(end)()
+      if (isKey(event)) release()
     }}
   >
     <${Icon} name="mic" />

@@ -35,6 +35,8 @@ const WaitingCalls = lazy(async () => (await import("./WaitingCalls.ts")).Waitin
 export const TalkRoom = (): View => {
   const [isOver, setOver] = useState(false)
   const stop = (event: DragEvent, over: boolean) => {
+    // A text that is dragged into the field is no file.
+    if (event.dataTransfer?.types.includes("Files") !== true) return
     event.preventDefault()
     setOver(over)
   }
@@ -118,8 +120,8 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
           : {
               onAgain: regenerate,
               onEdit: (messageId, content) => act(() => conversation.again(messageId, "edit", { content }))(),
-              onFork: (messageId) => act(() => forkThread(threadId, messageId))(),
-              onRewind: (messageId) => act(() => rewindThread(messageId))()
+              onFork: (messageId) => forkThread(threadId, messageId),
+              onRewind: rewindThread
             })
       }
 

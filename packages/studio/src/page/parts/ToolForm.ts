@@ -4,6 +4,7 @@
  * parameters, filled with the arguments.
  */
 import { formFields, readForm } from "../lib/schema.ts"
+import { submitting } from "../state/studio.ts"
 import { html, useState, type View } from "../view.ts"
 import { type Assistant, isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
 import { SchemaFields } from "./SchemaForm.ts"
@@ -53,7 +54,7 @@ const firstDraft = (tools: Tools, call: ToolCall): Draft => ({
 interface ToolFormProps {
   readonly calls: ReadonlyArray<ToolCall>
   readonly tools: Tools
-  readonly onAnswer: (outputs: ReadonlyArray<Output>) => void
+  readonly onAnswer: (outputs: ReadonlyArray<Output>) => Promise<unknown>
 }
 
 export const ToolForm = ({ calls, onAnswer, tools }: ToolFormProps): View => {
@@ -62,15 +63,14 @@ export const ToolForm = ({ calls, onAnswer, tools }: ToolFormProps): View => {
   const currentDraft = (call: ToolCall) => drafts[call.id] ?? firstDraft(tools, call)
   const change = (call: ToolCall) => (patch: Partial<Draft>) =>
     setDrafts({ ...drafts, [call.id]: { ...currentDraft(call), ...patch } })
-  const submit = (event: Event) => {
-    event.preventDefault()
+  const send = async () => {
     const results = calls.map((call) => ({ call, ...draftResult(tools, call, currentDraft(call)) }))
     const found = results.flatMap((each) => each.problems)
     setProblems(found)
     if (found.length > 0) return
-    onAnswer(results.map(({ call, output }) => ({ tool_call_id: call.id, output })))
+    await onAnswer(results.map(({ call, output }) => ({ tool_call_id: call.id, output })))
   }
-  return html`<form novalidate onSubmit=${submit}><div class="tool-form" role="group" aria-label="The assistant waits for your results">
+  return html`<form novalidate onSubmit=${submitting(send)}><div class="tool-form" role="group" aria-label="The assistant waits for your results">
     <h4>The assistant waits for your results</h4>
     ${calls.map((call) => html`<${CallFields} key=${call.id} tools=${tools} call=${call} draft=${currentDraft(call)} change=${change(call)} />`)}
     ${problems.length > 0 && html`<ul role="alert" class="problem">${problems.map((each) => html`<li>${each}</li>`)}</ul>`}

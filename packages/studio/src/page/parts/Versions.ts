@@ -2,7 +2,7 @@
 import { shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { readVersion, readVersions, restoreVersion } from "../state/knowledge.ts"
-import { act, tell } from "../state/studio.ts"
+import { act, pressing, tell } from "../state/studio.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, VersionEntry } from "../wire.ts"
 import { WordDiff } from "./WordDiff.ts"
@@ -39,11 +39,11 @@ export const Versions = ({ assistant, onRefused, onRestored }: VersionsProps): V
         (each) =>
           html`<li key=${each.version} class=${each.version === present ? "current" : ""}>
             <${VersionLine} entry=${each} isPresent=${each.version === present} isOpen=${opened?.version === each.version} onLook=${() => act(look)(each.version)} />
-            ${opened?.version === each.version && html`<${Differences} before=${opened} after=${assistant} onRestore=${() => act(restore)(each.version)} />`}
+            ${opened?.version === each.version && html`<${Differences} before=${opened} after=${assistant} onRestore=${pressing(() => restore(each.version))} />`}
           </li>`
       )}
     </ol>
-    ${cursor !== null && html`<button type="button" class="quiet" onClick=${() => act(load)(cursor)}>Older versions</button>`}
+    ${cursor !== null && html`<button type="button" class="quiet" onClick=${pressing(() => load(cursor))}>Older versions</button>`}
   </section>`
 }
 
@@ -92,7 +92,7 @@ const fieldText = (value: unknown): string => {
 interface DifferencesProps {
   readonly before: Assistant
   readonly after: Assistant
-  readonly onRestore: () => void
+  readonly onRestore: (event: Event) => void
 }
 
 const Differences = ({ after, before, onRestore }: DifferencesProps): View => {

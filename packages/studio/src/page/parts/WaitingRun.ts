@@ -37,9 +37,9 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
     await post(`${path}/${address}`, body).finally(() => void loadWaiting().catch(tell))
     setDecided([...decided, ...ids])
   }
-  const decide = (decision: Decision) => act(send)("approvals", { approvals: [decision] }, [decision.tool_call_id])
+  const decide = (decision: Decision) => send("approvals", { approvals: [decision] }, [decision.tool_call_id])
   const answer = (outputs: ReadonlyArray<Output>) =>
-    act(send)(
+    send(
       "submit-tool-outputs",
       { tool_outputs: outputs },
       outputs.map(({ tool_call_id }) => tool_call_id)

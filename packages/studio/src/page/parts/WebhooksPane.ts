@@ -6,7 +6,7 @@ import { textIn } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
 import * as knowledge from "../state/knowledge.ts"
 import type { SecretWebhook } from "../state/knowledge.ts"
-import { act, tell } from "../state/studio.ts"
+import { pressing, submitting, tell } from "../state/studio.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Delivery, Webhook } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
@@ -56,11 +56,7 @@ const WebhookForm = ({ onMade }: { readonly onMade: (made: SecretWebhook) => Pro
     form.reset()
     await onMade(made)
   }
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (event.currentTarget instanceof HTMLFormElement) act(make)(event.currentTarget)
-  }
-  return html`<form class="sheet" onSubmit=${submit} aria-label="New webhook">
+  return html`<form class="sheet" onSubmit=${submitting(make)} aria-label="New webhook">
     <div class="fields">
       <label>Address <input name="url" type="url" required placeholder="https://example.com/hooks" autocomplete="off" /></label>
       <label>Description <input name="description" autocomplete="off" /></label>
@@ -136,7 +132,7 @@ const WebhookItem = ({ onChange, onSecret, webhook }: WebhookItemProps): View =>
     ${description !== null && html`<p>${description}</p>`}
     <p class="detail">${events.join(", ")}${include_content && ", with the words of conversations"}</p>
     <div class="actions">
-      <button type="button" aria-expanded=${deliveries !== null} onClick=${act(toggle)}>Deliveries</button>
+      <button type="button" aria-expanded=${deliveries !== null} onClick=${pressing(toggle)}>Deliveries</button>
       ${mayAct() && html`<button type="button" onClick=${rotate}>New secret</button>`}
     </div>
     ${deliveries?.length === 0 && html`<p class="hint">Nothing was sent yet.</p>`}
@@ -169,6 +165,6 @@ const DeliveryLine = ({ delivery, onChange, webhookId }: DeliveryLineProps): Vie
         <time datetime=${created_at} title=${wholeDate(created_at)}>${shortDate(created_at)}</time>, ${plural(attempts, "attempt")}${last_status !== null && `, answered ${last_status}`}${error !== null && `: ${error}`}
       </span>
     </span>
-    ${mayAct() && html`<button type="button" class="quiet" aria-label="Send ${type} again" onClick=${act(retry)}>Send again</button>`}
+    ${mayAct() && html`<button type="button" class="quiet" aria-label="Send ${type} again" onClick=${pressing(retry)}>Send again</button>`}
   </li>`
 }

@@ -7,7 +7,7 @@ import { signal, useLayoutEffect } from "../view.ts"
 
 type Segments = ReadonlyArray<string | number>
 
-const decoded = (segment: string): string => {
+export const decoded = (segment: string): string => {
   try {
     return decodeURIComponent(segment)
   } catch {

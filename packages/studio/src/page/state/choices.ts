@@ -1,5 +1,6 @@
 /** The user's choices for the turns of each thread. The browser stores them, so that they survive a reload and hold in other tabs. */
 import type { QuestionRow } from "../lib/questionRows.ts"
+import { readStored, store } from "../lib/storage.ts"
 import { signal } from "../view.ts"
 import { isRecord } from "../wire.ts"
 
@@ -26,7 +27,7 @@ const storageName = "colloquy-options"
 
 const read = (): Kept => {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(storageName) ?? "")
+    const kept: unknown = JSON.parse(readStored(storageName) ?? "")
     return isRecord(kept) ? kept : {}
   } catch {
     return {}
@@ -41,7 +42,7 @@ addEventListener("storage", ({ key }) => {
 
 const write = (changed: Kept): void => {
   kept.value = changed
-  localStorage.setItem(storageName, JSON.stringify(changed))
+  store(storageName, JSON.stringify(changed))
 }
 
 export const threadChoices = (threadId: string): Choices => {

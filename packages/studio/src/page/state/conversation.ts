@@ -69,6 +69,8 @@ interface Listener {
   /** The assistant of a new thread, where none is open yet. */
   readonly assistantId?: () => Promise<string>
   readonly onActivity: (threadId: string) => void
+  /** An answer under way cannot be followed. */
+  readonly onProblem?: (error: unknown) => void
   /** Called when messages that an act took back were kept as another thread. */
   readonly onKept?: () => void
   /** A run of the thread has begun, goes on, waits or has ended. */
@@ -106,6 +108,8 @@ export class Conversation {
   private readonly listener: Listener
   /** Increases when another thread is shown, so that late responses for the old one are ignored. */
   private visits = 0
+  /** The thread that is being read, to be shown. */
+  private opening: string | null = null
   private stop = new AbortController()
   /** The thread that is being made for the first message, or for its files. */
   private making: Promise<string> | null = null
@@ -119,6 +123,7 @@ export class Conversation {
 
   reset(assistantId: string | null): void {
     this.visits += 1
+    this.opening = null
     this.leave()
     batch(() => {
       this.threadId.value = null
@@ -135,7 +140,10 @@ export class Conversation {
   /** Shows a stored thread, and follows an answer in progress. Null: another thread was requested meanwhile. */
   async open(threadId: string): Promise<Thread | null> {
     const visit = ++this.visits
-    const thread = await json<Thread>(`/threads/${threadId}`)
+    this.opening = threadId
+    const thread = await json<Thread>(`/threads/${threadId}`).finally(() => {
+      if (visit === this.visits) this.opening = null
+    })
     // What this tab began meanwhile is newer than what was read.
     if (visit !== this.visits || (threadId === this.threadId.value && this.isRunning.value)) return null
     this.reset(thread.assistant_id)
@@ -151,13 +159,25 @@ export class Conversation {
     return thread
   }
 
+  /** Shows no other thread than the present one. */
+  stay(): void {
+    if (this.opening === null || this.opening === this.threadId.value) return
+    this.visits += 1
+    this.opening = null
+  }
+
+  /** Reads the shown thread again, unless another one is being opened. */
+  private async reread(threadId: string): Promise<Thread | null> {
+    return this.opening === null || this.opening === threadId ? this.open(threadId) : null
+  }
+
   /** Reads the thread again after another tab has worked on it. What this tab follows or has shown is not read again. */
   async catchUp(runId: string, isOver: boolean): Promise<void> {
     const last = this.entries.value.at(-1)
     const isShown = last?.kind === "answer" && last.answer.value.runId === runId && !isOpen(last.answer.value)
     if (this.threadId.value === null || this.isRunning.value || (isOver && isShown && this.waiting.value === null))
       return
-    await this.open(this.threadId.value)
+    await this.reread(this.threadId.value)
   }
 
   /** Stops following a thread; the server continues its run. */
@@ -285,7 +305,7 @@ export class Conversation {
       await this.listen((reading) => follow(begin, reading), null)
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 409 || stop.aborted) throw error
-      await this.open(threadId)
+      await this.reread(threadId)
       throw new Error(`Somebody else was first. ${error.message} You see the conversation as it is now.`, {
         cause: error
       })
@@ -344,7 +364,7 @@ export class Conversation {
     const { signal: stop } = this.stop
     const path = `/threads/${threadId}/rewind`
     const { kept_as } = await post<{ readonly kept_as: string | null }>(path, { message_id: messageId })
-    if (!stop.aborted && (await this.open(threadId)) !== null) this.keptAs.value = kept_as
+    if (!stop.aborted && (await this.reread(threadId)) !== null) this.keptAs.value = kept_as
   }
 
   /** Unknown facts are not shown, so a failure is not reported. */
@@ -392,7 +412,7 @@ export class Conversation {
         null
       )
     } catch (error) {
-      this.spoken.value = error instanceof Error ? error.message : ""
+      this.listener.onProblem?.(error)
     }
   }
 
@@ -462,7 +482,7 @@ export class Conversation {
         this.listener.onKept?.()
       }
       void this.readFacts()
-      if (last?.calls.some(({ output }) => output === null)) void this.refresh(event.message_id)
+      if (last?.calls.some(({ output }) => output === null)) this.refresh(event.message_id).catch(() => {})
     }
     if (event.type === "tts_stream_end" && event.document_id !== null) this.listener.onSpeech?.(event.document_id)
     if (event.type === "run_failed") this.spoken.value = `The answer failed: ${event.error}`

@@ -1,5 +1,5 @@
 /** Files on their way to an assistant or a thread, those for the next message, and the bytes of documents. */
-import { base, call, json, Refused } from "../api/http.ts"
+import { base, call, isRefusal, json } from "../api/http.ts"
 import { ownAddress } from "../lib/addresses.ts"
 import { pause } from "../lib/pause.ts"
 import { signal } from "../view.ts"
@@ -66,7 +66,7 @@ export const watch = async (documentId: string, onRead: (document: DocumentRead)
       if (read.status !== "processing") return
     } catch (error) {
       // A server that does not answer is asked again.
-      if (error instanceof Refused && error.status < 500) throw error
+      if (isRefusal(error)) throw error
     }
     await pause(500)
   }

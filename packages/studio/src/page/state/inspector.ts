@@ -1,5 +1,5 @@
 /** The turn that is shown in detail: read from the server, or from a shared file. */
-import { call, json } from "../api/http.ts"
+import { call, isRefusal, json } from "../api/http.ts"
 import { go, path, replace } from "./address.ts"
 import { type EventIds, readEvents } from "../api/stream.ts"
 import type { SpokenTurn } from "../lib/spoken.ts"
@@ -70,15 +70,27 @@ const load = async (threadId: string, runId: string): Promise<void> => {
   const turn = await read(threadId, runId)
   if (wanted.value !== runId) return
   inspected.value = turn
-  if ("run" in turn && isUnderWay(turn.run)) setTimeout(() => void again(threadId, runId), lookEvery)
+  if ("run" in turn && isUnderWay(turn.run)) lookLater(threadId, runId)
 }
 
 /** A turn in progress is read again at intervals while it is shown. */
 const lookEvery = 500
 
+let timer: ReturnType<typeof setTimeout> | undefined
+
+const lookLater = (threadId: string, runId: string): void => {
+  clearTimeout(timer)
+  timer = setTimeout(() => void again(threadId, runId), lookEvery)
+}
+
 const again = async (threadId: string, runId: string): Promise<void> => {
   if (!isOpen.value || wanted.value !== runId) return
-  await load(threadId, runId).catch(() => {})
+  try {
+    await load(threadId, runId)
+  } catch (error) {
+    // A server that does not answer is asked again.
+    if (!isRefusal(error)) lookLater(threadId, runId)
+  }
 }
 
 export const close = (): void => {

@@ -2,7 +2,7 @@
  * The playground: instructions, messages, tools and model options, with which two to four models answer at once, each on a scratch thread
  * that is deleted when its answer has ended. It begins with an assistant, or with the prompt of a model call.
  */
-import { call, json, post } from "../api/http.ts"
+import { call, json, once, post } from "../api/http.ts"
 import { follow } from "../api/stream.ts"
 import { listedEfforts, type OptionTexts, readOptions, writeOptions } from "../lib/modelOptions.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
@@ -54,6 +54,8 @@ export const tools = signal("")
 export const options = signal<OptionTexts>({})
 /** The assistant with which it began. */
 const begun = signal<Assistant | null>(null)
+/** Whether that assistant has tools. */
+export const hasTools = computed(() => (begun.value?.tools ?? []).length > 0)
 export const assistantId = computed(() => begun.value?.assistant_id ?? null)
 /** The number of messages that are not sent again: those of tools, and those behind the last question. */
 export const leftOut = signal(0)
@@ -89,19 +91,23 @@ export const beginWith = (assistant: Assistant): void =>
 
 const isLine = (role: string): role is Line["role"] => role === "user" || role === "assistant"
 
-/** Begins with the prompt of a step's model call. */
-export const beginWithStep = async (threadId: string, runId: string, step: number): Promise<void> => {
+/** Begins with the prompt of a step's model call, unless the playground shows another place when it is read. */
+export const beginWithStep = async (
+  [threadId = "", runId = "", step = "0"]: ReadonlyArray<string>,
+  isWanted: () => boolean
+): Promise<void> => {
   const address = `/threads/${threadId}/runs/${runId}`
   const [run, { prompts, steps }] = await Promise.all([
     json<Run>(address),
     json<RunInspection>(`${address}/inspection`)
   ])
   const assistant = await readAssistant(run.assistant_id)
-  const number = Math.max(0, steps.slice(0, step + 1).filter(({ kind }) => kind === "model").length - 1)
+  const number = Math.max(0, steps.slice(0, Number(step) + 1).filter(({ kind }) => kind === "model").length - 1)
   const parts = (prompts[number] ?? prompts.at(-1))?.parts.filter(({ part }) => part !== "tools") ?? []
   const read = parts.flatMap(({ messages }) => messages)
   const said = read.flatMap(({ role, text }) => (isLine(role) ? [{ role, text }] : []))
   const last = said.findLastIndex(({ role }) => role === "user")
+  if (!isWanted()) return
   batch(() => {
     take(assistant)
     instructions.value = read.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n\n")
@@ -176,7 +182,8 @@ const ask = async (column: Column, id: string, stopped: AbortSignal): Promise<vo
   try {
     column.answer.value = emptyAnswer
     const body = { content: last.text, system_prompt: instructions.value, stream: true, ...modelFields(column) }
-    const send = () => call(`/threads/${threadId}/messages`, { method: "POST", body, signal: stopped })
+    const headers = once()
+    const send = () => call(`/threads/${threadId}/messages`, { method: "POST", body, headers, signal: stopped })
     await follow(send, {
       threadId,
       stop: stopped,

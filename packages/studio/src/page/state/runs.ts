@@ -1,5 +1,5 @@
 /** All runs of the user, live: a page of them from the server, and the stream of those that begin or change. */
-import { call, json } from "../api/http.ts"
+import { call, isRefusal, json } from "../api/http.ts"
 import { pause } from "../lib/pause.ts"
 import { isShown, noFilters, periodStart, type RunFilters, withRuns } from "../lib/runList.ts"
 import { computed, signal } from "../view.ts"
@@ -9,7 +9,7 @@ import { loadWaiting, waiting } from "./waiting.ts"
 /** The runs that were read, with their later changes. The filters are applied again, because runs change. */
 const known = signal<ReadonlyArray<RunSummary>>([])
 const filters = signal<RunFilters>(noFilters)
-export const state = signal<"loading" | "ready">("loading")
+export const state = signal<"loading" | "ready" | "failed">("loading")
 /** True: there are more runs of the period than were read. */
 export const hasMore = signal(false)
 /** The present time. It changes each second while a run is in progress, so that the shown time of the run does. */
@@ -64,7 +64,12 @@ export const loadRuns = async (wanted: RunFilters): Promise<void> => {
   const own = ++visit
   state.value = "loading"
   known.value = []
-  await readPages(wanted, null, () => own === visit)
+  try {
+    await readPages(wanted, null, () => own === visit)
+  } catch (error) {
+    if (own === visit) state.value = "failed"
+    throw error
+  }
 }
 
 export const loadMore = (): Promise<void> => {
@@ -95,15 +100,16 @@ export const followRuns = async (stop: AbortSignal, onChange: (run: RunSummary) 
       const { body } = await call("/runs/events", { signal: stop, headers })
       if (body === null) return
       const again = visit
-      if (state.value === "ready") await readPages(filters.value, null, () => again === visit)
+      if (state.value !== "loading") await readPages(filters.value, null, () => again === visit)
       await loadWaiting()
       for await (const { data, id } of readLines(body)) {
         last = id
         take(data.run)
         onChange(data.run)
       }
-    } catch {
+    } catch (error) {
       // The connection broke. The next one delivers the missed changes.
+      if (isRefusal(error) && !stop.aborted) throw error
     }
     await pause(1000, stop)
   }

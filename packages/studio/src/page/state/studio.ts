@@ -1,6 +1,7 @@
 /** The state of the studio: the user's assistants and threads, the open one, the server's features, and notices. */
-import { go, onTravel, path, replace } from "./address.ts"
-import { all, call, getKey, isServerUp, json, post, Refused, setKey } from "../api/http.ts"
+import { decoded, go, onTravel, path, replace } from "./address.ts"
+import { all, call, getKey, isRefusal, isServerUp, json, post, Refused, setKey } from "../api/http.ts"
+import { pause } from "../lib/pause.ts"
 import { batch, computed, effect, signal } from "../view.ts"
 import type { Assistant, Capabilities, Run, RunSummary, Thread } from "../wire.ts"
 import { loadCatalogue } from "./catalogue.ts"
@@ -54,6 +55,7 @@ export const conversation = new Conversation({
     tellTabs({ kind: "thread", threadId, runId, hasEnded })
     if (hasEnded) readStates().catch(() => {})
   },
+  onProblem: (error) => tell(error),
   onKept: () => {
     refreshThreads().catch(tell)
   },
@@ -113,15 +115,64 @@ export const act =
     action(...given).catch(tell)
   }
 
+/** For effects: takes what is read, unless it is not wanted any more when it comes. */
+export const takeWanted = <Value>(read: Promise<Value>, take: (value: Value) => void): (() => void) => {
+  let isWanted = true
+  read.then(
+    (value) => isWanted && take(value),
+    (error: unknown) => isWanted && tell(error)
+  )
+  return () => {
+    isWanted = false
+  }
+}
+
+/** The forms and buttons whose actions are under way. */
+const busy = new WeakSet<EventTarget>()
+
+const actOnce = (element: EventTarget, action: () => Promise<unknown>): void => {
+  if (busy.has(element)) return
+  busy.add(element)
+  act(() => action().finally(() => busy.delete(element)))()
+}
+
+/** Runs the action of a form. A form that is sent again while its action is under way does nothing: a double click makes one thing. */
+export const submitting =
+  (action: (form: HTMLFormElement) => Promise<unknown>) =>
+  (event: Event): void => {
+    event.preventDefault()
+    const { currentTarget: form } = event
+    if (form instanceof HTMLFormElement) actOnce(form, () => action(form))
+  }
+
+/** The same for the action of a button. */
+export const pressing =
+  (action: () => Promise<unknown>) =>
+  ({ currentTarget: button }: Event): void => {
+    if (button !== null) actOnce(button, action)
+  }
+
 export const tell = (error: unknown): void => {
   if (error instanceof Refused && error.status === 401) keyProblem.value = getKey() === "" ? "" : error.message
   else notice.value = error instanceof Error ? error.message : String(error)
 }
 
-export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
-  const found = await all<Assistant>("/assistants")
-  assistants.value = found
-  return found
+/** A list as it was read, with what was added to the shown one meanwhile, and without what was removed from it. */
+const withMeanwhile = <Item>(
+  read: ReadonlyArray<Item>,
+  before: ReadonlyArray<Item>,
+  now: ReadonlyArray<Item>,
+  id: (item: Item) => string
+): ReadonlyArray<Item> => {
+  const [known, had, has] = [read, before, now].map((list) => new Set(list.map(id)))
+  const added = now.filter((each) => had?.has(id(each)) === false && known?.has(id(each)) === false)
+  return [...read.filter((each) => had?.has(id(each)) === false || has?.has(id(each)) === true), ...added]
+}
+
+export const loadAssistants = async (): Promise<void> => {
+  const before = assistants.value ?? []
+  const read = await all<Assistant>("/assistants")
+  assistants.value = withMeanwhile(read, before, assistants.value ?? [], ({ assistant_id }) => assistant_id)
 }
 
 /** The threads whose runs are under way, or wait for a person. */
@@ -140,7 +191,9 @@ const readStates = async (): Promise<void> => {
 export const refreshThreads = async (): Promise<void> => {
   // If the states cannot be read, the list is shown without them.
   readStates().catch(() => {})
-  threads.value = await all<Thread>("/threads?include_messages=false")
+  const before = threads.value
+  const read = await all<Thread>("/threads?include_messages=false")
+  threads.value = withMeanwhile(read, before, threads.value, ({ thread_id }) => thread_id)
   forgetOthers(threads.value.map(({ thread_id }) => thread_id))
 }
 
@@ -212,11 +265,13 @@ export const removeAssistant = async (id: string): Promise<void> => {
 
 /** The open assistant is gone: the newest one takes its place. */
 const leaveAssistant = async (): Promise<void> => {
-  assistantId.value = null
-  newThread()
-  const next = assistants.value?.at(-1)
-  if (next !== undefined) await openAssistant(next.assistant_id)
+  assistantId.value = assistants.value?.at(-1)?.assistant_id ?? null
+  leaveThread()
+  if (room.value === "talk" && assistantId.value !== null) await openAssistant(assistantId.value)
 }
+
+/** The open thread is gone. Another room that is open stays open. */
+const leaveThread = (): void => (room.value === "talk" ? newThread() : showNewThread())
 
 export const copyAssistant = async (id: string): Promise<void> => {
   const { assistant: copy } = await json<{ readonly assistant: Assistant }>(`/assistants/${id}/clone`, {
@@ -236,7 +291,7 @@ const takeGivenKey = (): boolean => {
   const given = /^#key=((?:[^%]|%[0-9a-f]{2})+)$/iu.exec(location.hash)?.[1]
   if (given === undefined) return false
   replace()
-  const key = decodeURIComponent(given)
+  const key = decoded(given)
   if (key === getKey()) return false
   if (getKey() !== "") {
     offeredKey.value = key
@@ -249,6 +304,7 @@ const takeGivenKey = (): boolean => {
 /** Shows a change that another tab has made. */
 const catchUp = async (change: Change): Promise<void> => {
   if (!isStarted.value) return
+  const open = conversation.threadId.value
   if (change.kind === "thread") {
     await refreshThreads()
     if (change.threadId === conversation.threadId.value) await conversation.catchUp(change.runId, change.hasEnded)
@@ -257,9 +313,10 @@ const catchUp = async (change: Change): Promise<void> => {
   if (change.kind === "assistants") await loadAssistants()
   await refreshThreads()
   if (assistantId.value !== null && assistant.value === null) return leaveAssistant()
-  const open = conversation.threadId.value
-  if (open !== null && !threads.value.some(({ thread_id }) => thread_id === open)) newThread()
+  if (open !== null && open === conversation.threadId.value && !hasThread(open)) leaveThread()
 }
+
+const hasThread = (id: string): boolean => threads.value.some(({ thread_id }) => thread_id === id)
 
 /** Opens the records that the address names. An address of another room does not change the conversation. */
 const showAddress = async (): Promise<void> => {
@@ -267,7 +324,9 @@ const showAddress = async (): Promise<void> => {
   if (name === undefined) return showNewest()
   if (name !== "talk") return
   if (thread === undefined || thread === "new") return showNew(run)
-  if (thread !== conversation.threadId.value) await showThread(thread)
+  if (thread === conversation.threadId.value) conversation.stay()
+  else await showThread(thread)
+  if (path.value[1] !== thread || path.value[2] !== run) return
   if (run === undefined) inspector.isOpen.value = false
   else await inspector.show(thread, run, step === undefined ? null : Number(step))
 }
@@ -287,7 +346,24 @@ const showNewest = async (): Promise<void> => {
   await showThread(newest.thread_id)
 }
 
+/** The pause between two attempts to reach the server, in milliseconds. */
+const askEvery = 1500
+
+/** Reads everything for the first view, and again for another key. A server that is not reachable is tried again until it answers. */
 export const start = async (): Promise<void> => {
+  while (true) {
+    try {
+      return await readAll()
+    } catch (error) {
+      if (isRefusal(error)) throw error
+      tell(error)
+    }
+    await pause(askEvery)
+    notice.value = null
+  }
+}
+
+const readAll = async (): Promise<void> => {
   keyProblem.value = null
   // Without a key, one request finds out whether the host's session is enough. If it is refused, a key is asked for once.
   if (getKey() === "") await call("/capabilities")
@@ -298,9 +374,13 @@ export const start = async (): Promise<void> => {
     loadCatalogue()
   ])
   can.value = capabilities
+  // Another key may be that of another owner.
+  const open = conversation.threadId.value
+  if (open !== null && !hasThread(open)) conversation.reset(null)
+  if (assistant.value === null) assistantId.value = null
   // Before there were rooms, an address was the id of a thread.
   const [first] = path.value
-  if (first !== undefined && threads.value.some(({ thread_id }) => thread_id === first)) replace("talk", first)
+  if (first !== undefined && hasThread(first)) replace("talk", first)
   try {
     await showAddress()
   } catch (error) {
@@ -321,18 +401,14 @@ export const begin = (): void => {
     catchUp(change).catch(tell)
   })
   act(start)()
-  // A server that is not reachable is tried again until it answers.
   effect(() => {
     if (isServerUp.value) return
     const timer = setInterval(() => {
       call("/capabilities").then(
-        () => {
-          notice.value = null
-          if (assistants.value === null) act(start)()
-        },
+        () => (notice.value = null),
         () => {}
       )
-    }, 1500)
+    }, askEvery)
     return () => clearInterval(timer)
   })
 }

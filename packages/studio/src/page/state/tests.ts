@@ -1,5 +1,5 @@
 /** Cases, experiments and feedback: reads and writes of the API, and the experiment that is followed while it runs. */
-import { call, json, post } from "../api/http.ts"
+import { call, isRefusal, json, post } from "../api/http.ts"
 import { pause } from "../lib/pause.ts"
 import { signal } from "../view.ts"
 import type {
@@ -156,13 +156,18 @@ const lookEvery = 700
 export const followExperiment = async (id: string, stop: AbortSignal): Promise<void> => {
   if (shown.value?.experiment.experiment_id !== id) shown.value = null
   while (!stop.aborted) {
-    const before = shown.value
-    const experiment = await json<Experiment>(`/evals/experiments/${id}`, { signal: stop })
-    const isSame = before !== null && before.experiment.attempts.done === experiment.attempts.done
-    const next = isSame ? { ...before, experiment } : await look(id)
-    if (stop.aborted) return
-    shown.value = next
-    if (next.experiment.status !== "running") return
+    try {
+      const before = shown.value
+      const experiment = await json<Experiment>(`/evals/experiments/${id}`, { signal: stop })
+      const isSame = before !== null && before.experiment.attempts.done === experiment.attempts.done
+      const next = isSame ? { ...before, experiment } : await look(id)
+      if (stop.aborted) return
+      shown.value = next
+      if (next.experiment.status !== "running") return
+    } catch (error) {
+      // A server that does not answer is asked again.
+      if (stop.aborted || isRefusal(error)) throw error
+    }
     await pause(lookEvery, stop)
   }
 }

@@ -1,9 +1,10 @@
 /** Light or dark: the system's choice, until the user changes it. */
+import { readStored, store } from "../lib/storage.ts"
 import { signal } from "../view.ts"
 
 const name = "colloquy-theme"
 const system = matchMedia("(prefers-color-scheme: dark)")
-const chosen = localStorage.getItem(name)
+const chosen = readStored(name)
 
 export const isDark = signal(chosen === null ? system.matches : chosen === "dark")
 
@@ -14,11 +15,11 @@ const show = () => {
 if (chosen !== null) show()
 
 system.addEventListener("change", ({ matches }) => {
-  if (localStorage.getItem(name) === null) isDark.value = matches
+  if (readStored(name) === null) isDark.value = matches
 })
 
 export const switchTheme = (): void => {
   isDark.value = !isDark.value
-  localStorage.setItem(name, isDark.value ? "dark" : "light")
+  store(name, isDark.value ? "dark" : "light")
   show()
 }

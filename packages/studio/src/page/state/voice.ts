@@ -42,6 +42,8 @@ interface Session {
 
 let session: Session | null = null
 let written = 0
+/** The number of sessions that were begun, or given up before they began. */
+let begins = 0
 
 export type Phase = "opening" | "listening" | "thinking" | "speaking"
 
@@ -95,6 +97,7 @@ export interface VoiceRequest {
 }
 
 export const begin = async ({ assistantId, model, threadId }: VoiceRequest): Promise<void> => {
+  const own = ++begins
   state.value = "opening"
   lines.value = []
   calls.value = []
@@ -106,6 +109,7 @@ export const begin = async ({ assistantId, model, threadId }: VoiceRequest): Pro
   try {
     const ids = threadId === null ? { assistant_id: assistantId } : { thread_id: threadId }
     const ticket = await json<RealtimeTicket>("/threads/realtime/tickets", { method: "POST", body: ids })
+    if (own !== begins) return
     const named = readModelName(model)
     const context = new AudioContext()
     const player = new Player(context)
@@ -118,6 +122,7 @@ export const begin = async ({ assistantId, model, threadId }: VoiceRequest): Pro
     })
     session = { client, context, player, threadId: ticket.thread_id, microphone: null, meter: null }
   } catch (error) {
+    if (own !== begins) return
     state.value = "off"
     throw error
   }
@@ -249,7 +254,11 @@ export const answerCall = (call: SpokenCall, output: string): void => {
 }
 
 export const end = async (): Promise<void> => {
-  if (session === null) return
+  begins += 1
+  if (session === null) {
+    state.value = "off"
+    return
+  }
   state.value = "ending"
   session.player.silence()
   stopMicrophone(session)
