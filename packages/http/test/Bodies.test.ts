@@ -1,6 +1,8 @@
 /** Bodies of the message endpoints in their three encodings: what is accepted, what is refused, and that every problem is told at once. */
+import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { callTool, expect, say } from "@colloquy/testing"
+import { openai } from "../src/openai/index.ts"
 import { type Answer, open, type Service, tool } from "./Service.ts"
 
 const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
@@ -48,6 +50,23 @@ describe("a message body", () => {
         }
       }
     }
+  })
+
+  it("that is compressed is refused with what to do, and taken where the host has unpacked it", async () => {
+    await using service = await open([say("Hello.")], { http: { wings: [openai] } })
+    const message = JSON.stringify({ content: "Hi", model: "m", messages: [] })
+    const types = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=B"]
+    for (const path of ["/threads/messages", "/v1/chat/completions"])
+      for (const type of path === "/threads/messages" ? types : types.slice(0, 1)) {
+        const headers = { "content-type": type, "content-encoding": "GZIP" }
+        const answer = await service.call("POST", path, new Uint8Array(gzipSync(message)), { headers })
+        assert.strictEqual(answer.status, 415, path + type)
+        assert.match(answer.text, /The body is sent as gzip\. Send it without Content-Encoding\./u)
+      }
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" }
+    assert.strictEqual((await service.call("POST", "/threads/messages", message, { headers })).status, 200)
+    const malformed = { ...headers, "content-encoding": "identity" }
+    assert.strictEqual((await service.call("POST", "/threads/messages", "{", { headers: malformed })).status, 400)
   })
 
   it("whose form breaks off anywhere is malformed", async () => {

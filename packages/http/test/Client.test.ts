@@ -157,6 +157,31 @@ describe("the client for promises", () => {
       if (event.type === "run_ended") assert.strictEqual(event.content, "One, two.")
     }
   })
+
+  it("ends the request of a stream that is left while its model is silent, or while nothing was answered", async () => {
+    await using service = await open([[say("One, "), gate(), say("two.")]], { http })
+    const { messages } = await connect(service)
+    const stream = messages.streamStateless({ content: "Count" })
+    for (let next = await stream.next(); next.value?.type !== "content_streaming";) next = await stream.next()
+    const silent = stream.next()
+    assert.isTrue((await stream.return()).done)
+    assert.isTrue((await silent).done)
+    const aborted: Array<boolean> = []
+    const handler = ({ signal }: Request) =>
+      new Promise<Response>((_, reject) => {
+        signal.addEventListener("abort", () => {
+          aborted.push(true)
+          reject(signal.reason)
+        })
+      })
+    const { runs } = await Client.connect({ baseUrl: "http://in.process", handler })
+    for (const each of [runs.updates(), runs.events("t", "r")]) {
+      const unanswered = each.next()
+      await each.return()
+      assert.isTrue((await unanswered).done)
+    }
+    assert.deepStrictEqual(aborted, [true, true])
+  })
 })
 
 describe("the client for Effect", () => {

@@ -69,17 +69,19 @@ export const chatRoute =
       headers: Object.fromEntries([...request.headers].filter(([name]) => !ownHeaders.test(name))),
       handler
     })
-    if (request.method === "GET") {
-      const chatId = /\/([^/]+)\/stream\/?$/u.exec(new URL(request.url).pathname)?.[1]
-      const stream = chatId === undefined ? null : await transport.reconnectToStream({ chatId })
-      return stream === null ? new Response(null, { status: 204 }) : eventStream(stream)
-    }
-    const body = readChatRequest(await request.json().catch(() => null))
-    if (body === null)
-      return Response.json({ detail: "The body is not that of a chat: id and messages." }, { status: 422 })
     const gone = new AbortController()
-    request.signal.addEventListener("abort", () => gone.abort(), { once: true })
+    const leave = () => gone.abort()
+    request.signal.addEventListener("abort", leave, { once: true })
+    const ending = options.onStop === "cancel" ? { abortSignal: gone.signal } : {}
     try {
+      if (request.method === "GET") {
+        const chatId = /\/([^/]+)\/stream\/?$/u.exec(new URL(request.url).pathname)?.[1]
+        const stream = chatId === undefined ? null : await transport.reconnectToStream({ chatId, ...ending })
+        return stream === null ? new Response(null, { status: 204 }) : eventStream(stream, leave)
+      }
+      const body = readChatRequest(await request.json().catch(() => null))
+      if (body === null)
+        return Response.json({ detail: "The body is not that of a chat: id and messages." }, { status: 422 })
       return eventStream(
         await transport.sendMessages({
           trigger: body.trigger,
@@ -87,9 +89,9 @@ export const chatRoute =
           messageId: body.messageId,
           messages: body.messages,
           body: { ...body.more, ...options.message },
-          abortSignal: options.onStop === "cancel" ? gone.signal : undefined
+          abortSignal: ending.abortSignal
         }),
-        () => gone.abort()
+        leave
       )
     } catch (error) {
       return Response.json({ detail: failureText(error) }, { status: 422 })
@@ -113,7 +115,7 @@ const readChatRequest = (body: unknown): ChatRequest | null => {
 const failureText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Sends a refusal of the API as the first chunk of the stream, because `useChat` looks for it there. */
-const eventStream = (chunks: ReadableStream<unknown>, onGone = () => {}): Response => {
+const eventStream = (chunks: ReadableStream<unknown>, onGone: () => void): Response => {
   const encoder = new TextEncoder()
   const line = (data: string) => encoder.encode(`data: ${withoutLineEnds(data)}\n\n`)
   const reader = chunks.getReader()

@@ -7,7 +7,7 @@
  * (`sendMessage({ text, messageId })`) send a stored question again, in its place.
  */
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai"
-import type { ClientEvent } from "../client/ClientEvents.ts"
+import type { ClientEvent, EventIds } from "../client/ClientEvents.ts"
 import { type Client, type ClientOptions, connect } from "../client/PromiseClient.ts"
 import type { MessageRequest } from "../wire/MessageBody.ts"
 import { filesToSend } from "./MessageFiles.ts"
@@ -29,6 +29,8 @@ type Message = UIMessage<TurnMetadata>
 type SendOptions = Parameters<ChatTransport<Message>["sendMessages"]>[0]
 type ReconnectOptions = Parameters<ChatTransport<Message>["reconnectToStream"]>[0]
 type Events = AsyncGenerator<ClientEvent, void, undefined>
+/** The first one that has an event is the answer. */
+type Sources = ReadonlyArray<() => Events>
 
 const isId = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu.test(text)
 
@@ -51,23 +53,26 @@ export class ColloquyTransport implements ChatTransport<Message> {
     const client = await this.client
     const last = options.messages.at(-1)
     if (last === undefined) throw new Error("There is no message to send.")
-    if (last.role !== "assistant")
-      return this.chunkStream(
-        client,
-        this.noting(await this.sendMessage(client, last, options), last, options),
-        options.abortSignal
+    if (last.role !== "assistant") {
+      const events = await this.sendMessage(client, last, options)
+      return this.chunkStream(client, [() => events], options.abortSignal, [], (event) =>
+        this.note(event, last, options)
       )
+    }
     const decided = readDecisions(last)
     return this.chunkStream(client, this.sendAnswers(client, last, decided), options.abortSignal, decided)
   }
 
-  readonly reconnectToStream = async ({ chatId }: ReconnectOptions): Promise<ReadableStream<UIMessageChunk> | null> => {
+  readonly reconnectToStream = async ({
+    abortSignal,
+    chatId
+  }: ReconnectOptions): Promise<ReadableStream<UIMessageChunk> | null> => {
     const threadId = this.knownThread(chatId)
     if (threadId === undefined) return null
     const client = await this.client
-    const last = (await client.threads.get(threadId)).messages.at(-1)
-    if (last?.status !== "IN_PROGRESS" || last.run_id === null) return null
-    return this.chunkStream(client, client.runs.events(threadId, last.run_id), undefined)
+    const { run_id, status } = (await client.threads.get(threadId)).messages.at(-1) ?? {}
+    if (status !== "IN_PROGRESS" || typeof run_id !== "string") return null
+    return this.chunkStream(client, [() => client.runs.events(threadId, run_id)], abortSignal)
   }
 
   private knownThread(chatId: string): string | undefined {
@@ -107,44 +112,65 @@ export class ColloquyTransport implements ChatTransport<Message> {
     return messageId === undefined ? undefined : { threadId, messageId }
   }
 
-  private async *noting(events: Events, { id }: Message, { chatId }: SendOptions): Events {
-    for await (const event of events) {
-      if (event.type === "user_message") this.questions.set(id, event.message_id)
-      if (this.knownThread(chatId) === undefined) {
-        this.threads.set(chatId, event.thread_id)
-        this.options.onThread?.(event.thread_id, chatId)
-      }
-      yield event
+  private note(event: ClientEvent, { id }: Message, { chatId }: SendOptions): void {
+    if (event.type === "user_message") this.questions.set(id, event.message_id)
+    if (this.knownThread(chatId) === undefined) {
+      this.threads.set(chatId, event.thread_id)
+      this.options.onThread?.(event.thread_id, chatId)
     }
   }
 
-  private sendAnswers(client: Client, message: Message, decided: ReadonlyArray<UserDecision>): Events {
+  /** A decision that is sent once more changes nothing; outputs are sent only while the run waits for them. */
+  private sendAnswers(client: Client, message: Message, decided: ReadonlyArray<UserDecision>): Sources {
     if (message.metadata === undefined) throw new Error("This message does not say which run asked for its tools.")
     const { runId, threadId } = message.metadata
-    const outputs = lastToolOutputs(message)
-    return decided.length === 0
-      ? client.runs.streamToolOutputs(threadId, runId, { tool_outputs: outputs })
-      : decideFirst(client, { runId, threadId }, decided, outputs)
+    const tool_outputs = lastToolOutputs(message)
+    const outputs = () => client.runs.streamToolOutputs(threadId, runId, { tool_outputs })
+    if (decided.length === 0) return [outputs]
+    const approvals = decided.map(({ approved, reason, toolCallId }) => ({
+      tool_call_id: toolCallId,
+      decision: approved ? ("approve" as const) : ("reject" as const),
+      ...(reason === undefined ? {} : { reason })
+    }))
+    const decisions = () => client.runs.streamDecisions(threadId, runId, { approvals })
+    return tool_outputs.length === 0 ? [decisions] : [decisions, outputs]
   }
 
   private chunkStream(
     client: Client,
-    events: Events,
+    sources: Sources,
     signal: AbortSignal | undefined,
-    decided: ReadonlyArray<UserDecision> = []
+    decided: ReadonlyArray<UserDecision> = [],
+    note: (event: ClientEvent) => void = () => {}
   ): ReadableStream<UIMessageChunk> {
+    signal?.throwIfAborted()
     const { onStop = "cancel" } = this.options
-    let lastEvent: ClientEvent | undefined
+    let events: Events | undefined
+    let run: EventIds | undefined
+    let [isLeft, isStopped] = [false, false]
+    const cancelRun = ({ run_id, thread_id }: EventIds) => void client.runs.cancel(thread_id, run_id).catch(() => {})
     const noted = async function* () {
-      for await (const event of events) {
-        lastEvent = event
-        yield event
+      for (const source of sources) {
+        if (run !== undefined || isLeft) return
+        events = source()
+        for await (const event of events) {
+          if (run === undefined && isStopped) cancelRun(event)
+          run = event
+          note(event)
+          if (isLeft) return
+          yield event
+        }
       }
     }
+    /** A run that is to be cancelled is known by its first event. */
+    const leave = () => {
+      isLeft = true
+      if (run !== undefined || !isStopped) void events?.return()
+    }
     const stop = () => {
-      if (onStop === "cancel" && lastEvent !== undefined)
-        client.runs.cancel(lastEvent.thread_id, lastEvent.run_id).catch(() => {})
-      else void events.return()
+      if (onStop === "leave") return leave()
+      isStopped = true
+      if (run !== undefined) cancelRun(run)
     }
     signal?.addEventListener("abort", stop, { once: true })
     const chunks = uiChunks(noted(), decided)
@@ -156,8 +182,9 @@ export class ColloquyTransport implements ChatTransport<Message> {
           controller.close()
         } else controller.enqueue(next.value)
       },
-      cancel: async () => {
-        await chunks.return()
+      cancel: () => {
+        leave()
+        void chunks.return()
       }
     })
   }
@@ -168,26 +195,6 @@ const joinedText = ({ parts }: Message): string =>
 
 interface UserDecision extends Decided {
   readonly reason: string | undefined
-}
-
-/** A decision that is sent once more changes nothing; outputs are sent only while the run waits for them. */
-async function* decideFirst(
-  client: Client,
-  { runId, threadId }: Pick<TurnMetadata, "runId" | "threadId">,
-  decided: ReadonlyArray<UserDecision>,
-  outputs: ReturnType<typeof lastToolOutputs>
-): Events {
-  const approvals = decided.map(({ approved, reason, toolCallId }) => ({
-    tool_call_id: toolCallId,
-    decision: approved ? ("approve" as const) : ("reject" as const),
-    ...(reason === undefined ? {} : { reason })
-  }))
-  let hasGoneOn = false
-  for await (const event of client.runs.streamDecisions(threadId, runId, { approvals })) {
-    hasGoneOn = true
-    yield event
-  }
-  if (!hasGoneOn && outputs.length > 0) yield* client.runs.streamToolOutputs(threadId, runId, { tool_outputs: outputs })
 }
 
 const lastStepParts = ({ parts }: Message) => parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1)

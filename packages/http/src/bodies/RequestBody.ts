@@ -219,6 +219,20 @@ export const readBody = (
   request: HttpServerRequest,
   accepts: Accepts,
   bounds: Bounds,
+  how: BodyFields
+): Effect.Effect<RawBody, UnreadableBody> => {
+  const read = readPlain(request, accepts, bounds, how)
+  const coding = request.headers["content-encoding"]?.toLowerCase() || "identity"
+  if (coding === "identity") return read
+  const detail = `The body is sent as ${coding.slice(0, 100)}. Send it without Content-Encoding.`
+  // The host may have unpacked it: then it can be read.
+  return Effect.catchTag(read, "BadRequest", () => Effect.fail(new UnsupportedMediaType({ detail })))
+}
+
+const readPlain = (
+  request: HttpServerRequest,
+  accepts: Accepts,
+  bounds: Bounds,
   { fields, json: read = wholeJson, keep }: BodyFields
 ): Effect.Effect<RawBody, UnreadableBody> => {
   const type = mediaType(request.headers["content-type"])

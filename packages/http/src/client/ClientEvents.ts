@@ -15,13 +15,39 @@ export interface EventIds {
 /** An event of a stream, with the ids of its run. */
 export type ClientEvent = StreamEvent & EventIds
 
+/** `return` ends the request at once, also while `read` waits for it or for a next item. */
+export const leavable = <A>(
+  read: (signal: AbortSignal) => AsyncGenerator<A, void, undefined>
+): AsyncGenerator<A, void, undefined> => {
+  const left = new AbortController()
+  const items = untilLeft(read, left.signal)
+  const finish = items.return.bind(items)
+  items.return = () => {
+    left.abort()
+    return finish()
+  }
+  return items
+}
+
+async function* untilLeft<A>(
+  read: (signal: AbortSignal) => AsyncGenerator<A, void, undefined>,
+  signal: AbortSignal
+): AsyncGenerator<A, void, undefined> {
+  try {
+    yield* read(signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
 /** `begin`: what the caller knows of the stream already. */
 export async function* readEvents(
   response: Response,
+  signal: AbortSignal,
   begin: Partial<EventIds> = {}
 ): AsyncGenerator<ClientEvent, void, undefined> {
   let ids: EventIds = { thread_id: "", run_id: "", assistant_id: null, ...begin }
-  for await (const block of readBlocks(response)) {
+  for await (const block of readBlocks(response, signal)) {
     const event = parseEvent(block)
     if (event === null) continue
     if ("thread_id" in event) ids = readIds(event)
@@ -31,17 +57,21 @@ export async function* readEvents(
 
 /** The changes of runs. With the `id` of the last one, the next reading goes on behind it. */
 export async function* readUpdates(
-  response: Response
+  response: Response,
+  signal: AbortSignal
 ): AsyncGenerator<RunUpdated & { readonly id: string }, void, undefined> {
-  for await (const block of readBlocks(response)) {
+  for await (const block of readBlocks(response, signal)) {
     const [, id, data] = /^id: (\d+)\ndata: (.*)$/u.exec(block) ?? []
     if (id !== undefined && data !== undefined) yield { ...JSON.parse(data), id }
   }
 }
 
-async function* readBlocks({ body }: Response): AsyncGenerator<string, void, undefined> {
+async function* readBlocks({ body }: Response, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
   if (body === null) return
   const reader = body.getReader()
+  const stop = () => void reader.cancel().catch(() => {})
+  if (signal.aborted) stop()
+  signal.addEventListener("abort", stop)
   const decoder = new TextDecoder()
   let rest = ""
   try {

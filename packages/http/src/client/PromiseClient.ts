@@ -30,7 +30,7 @@ import type { RunInspection } from "../wire/InspectionRecords.ts"
 import type * as Documents from "../wire/DocumentRecords.ts"
 import { type FileInput, formBody, formFields, type FormPart } from "./FormBody.ts"
 import { readError } from "./ClientErrors.ts"
-import { type EventIds, readEvents, readUpdates } from "./ClientEvents.ts"
+import { type EventIds, leavable, readEvents, readUpdates } from "./ClientEvents.ts"
 
 /** The address of the API, and the key of the calls. */
 export interface ClientOptions {
@@ -95,6 +95,11 @@ export interface InboxQuery extends RunQuery {
 
 type Unstreamed<A> = Omit<A, "stream" | "background">
 
+/** The options of a stream. Its request ends with the signal. */
+interface Sending extends MessageOptions {
+  readonly signal?: AbortSignal
+}
+
 interface Call {
   readonly query?: object
   /** Absent or null: no body is sent. */
@@ -103,7 +108,7 @@ interface Call {
   readonly lines?: string
   /** Sent as a multipart form, in the place of a body. */
   readonly form?: ReadonlyArray<FormPart>
-  readonly options?: TurnOptions & ChangeOptions
+  readonly options?: Sending & ChangeOptions
   /** The id of the last event of a stream. */
   readonly after?: string
 }
@@ -119,6 +124,7 @@ const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
     const hasBody = body !== undefined && body !== null
     const request = new Request(base + path + queryText(query), {
       method,
+      signal: options?.signal ?? null,
       headers: {
         ...common,
         ...(hasBody ? { "content-type": "application/json" } : {}),
@@ -155,13 +161,15 @@ const json = async <Record>(response: Promise<Response>): Promise<Record> =>
   (await (await response).json()) as Record
 
 /** The request is sent when the first event is asked for. */
-async function* events(send: () => Promise<Response>, begin: Partial<EventIds> = {}) {
-  yield* readEvents(await send(), begin)
-}
+const events = (send: (signal: AbortSignal) => Promise<Response>, begin: Partial<EventIds> = {}) =>
+  leavable(async function* (signal) {
+    yield* readEvents(await send(signal), signal, begin)
+  })
 
-async function* updates(send: () => Promise<Response>) {
-  yield* readUpdates(await send())
-}
+const updates = (send: (signal: AbortSignal) => Promise<Response>) =>
+  leavable(async function* (signal) {
+    yield* readUpdates(await send(signal), signal)
+  })
 
 /** Makes a client of promises for an API. */
 export const connect = async (options: ClientOptions) => {
@@ -236,12 +244,7 @@ export interface MessageIds {
 const messageCalls = (send: Send) => {
   const messagePath = ({ messageId, threadId }: MessageIds, act: "edit" | "regenerate") =>
     `${pathTo`/threads/${threadId}/messages/${messageId}`}/${act}`
-  const post = (
-    path: string,
-    message: object,
-    stream: boolean | "background",
-    { files = [], ...options }: MessageOptions
-  ) => {
+  const post = (path: string, message: object, stream: boolean | "background", { files = [], ...options }: Sending) => {
     const body = { ...message, ...(stream === "background" ? { background: true } : { stream }) }
     return files.length === 0
       ? send("POST", path, { body, options })
@@ -251,32 +254,32 @@ const messageCalls = (send: Send) => {
     send: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
       json<Records.MessageResponse>(post(pathTo`/threads/${threadId}/messages`, message, false, options)),
     stream: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
-      events(() => post(pathTo`/threads/${threadId}/messages`, message, true, options)),
+      events((signal) => post(pathTo`/threads/${threadId}/messages`, message, true, { ...options, signal })),
     /** The run goes on by itself. */
     sendInBackground: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
       json<Inbox.RunAccepted>(post(pathTo`/threads/${threadId}/messages`, message, "background", options)),
     sendStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
       json<Records.MessageResponse>(post("/threads/messages", message, false, options)),
     streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
-      events(() => post("/threads/messages", message, true, options)),
+      events((signal) => post("/threads/messages", message, true, { ...options, signal })),
     /** Sends the question of a message again. Options that are given replace those of the first time. */
     regenerate: (message: MessageIds, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
       json<Records.MessageResponse>(post(messagePath(message, "regenerate"), over, false, options)),
     streamRegenerate: (message: MessageIds, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
-      events(() => post(messagePath(message, "regenerate"), over, true, options)),
+      events((signal) => post(messagePath(message, "regenerate"), over, true, { ...options, signal })),
     edit: (message: MessageIds, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
       json<Records.MessageResponse>(post(messagePath(message, "edit"), edit, false, options)),
     streamEdit: (message: MessageIds, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
-      events(() => post(messagePath(message, "edit"), edit, true, options))
+      events((signal) => post(messagePath(message, "edit"), edit, true, { ...options, signal }))
   }
 }
 
 const runCalls = (send: Send) => {
   type Outputs = Unstreamed<SubmitToolOutputsRequest>
-  const submit = (threadId: string, runId: string, body: Outputs, stream: boolean, options: TurnOptions) =>
+  const submit = (threadId: string, runId: string, body: Outputs, stream: boolean, options: Sending) =>
     send("POST", pathTo`/threads/${threadId}/runs/${runId}/submit-tool-outputs`, { query: { stream }, body, options })
   type Decisions = Unstreamed<ApprovalsRequest>
-  const decide = (threadId: string, runId: string, body: Decisions, stream: boolean, options: TurnOptions) =>
+  const decide = (threadId: string, runId: string, body: Decisions, stream: boolean, options: Sending) =>
     send("POST", pathTo`/threads/${threadId}/runs/${runId}/approvals`, { query: { stream }, body, options })
   return {
     /** Newest first; those that wait for their turn come before all others. */
@@ -291,23 +294,30 @@ const runCalls = (send: Send) => {
     submitToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
       json<Records.MessageResponse | Records.CallsOpen>(submit(threadId, runId, outputs, false, options)),
     streamToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
-      events(() => submit(threadId, runId, outputs, true, options)),
+      events((signal) => submit(threadId, runId, outputs, true, { ...options, signal })),
     /** Of all threads, newest first. */
     all: (query: InboxQuery = {}) => json<typeof Inbox.RunSummaryList.Type>(send("GET", "/runs", { query })),
     /** Each run of any thread that begins or changes its state, until the loop is left. `after`: the id of the last update. */
-    updates: (after?: string) => updates(() => send("GET", "/runs/events", after === undefined ? {} : { after })),
+    updates: (after?: string) =>
+      updates((signal) =>
+        send("GET", "/runs/events", { ...(after === undefined ? {} : { after }), options: { signal } })
+      ),
     /** Approves or rejects calls. The reply of the run that goes on, or the calls for which it still waits. */
     decide: (threadId: string, runId: string, decisions: Decisions, options: TurnOptions = {}) =>
       json<Records.MessageResponse | Records.CallsOpen>(decide(threadId, runId, decisions, false, options)),
     /** Empty when the run still waits. */
     streamDecisions: (threadId: string, runId: string, decisions: Decisions, options: TurnOptions = {}) =>
-      events(() => decide(threadId, runId, decisions, true, options)),
+      events((signal) => decide(threadId, runId, decisions, true, { ...options, signal })),
     /** The events after a sequence number, then live. Empty when none is left. */
     events: (threadId: string, runId: string, after = 0) =>
-      events(() => send("GET", pathTo`/threads/${threadId}/runs/${runId}/events`, { query: { after } }), {
-        thread_id: threadId,
-        run_id: runId
-      })
+      events(
+        (signal) =>
+          send("GET", pathTo`/threads/${threadId}/runs/${runId}/events`, { query: { after }, options: { signal } }),
+        {
+          thread_id: threadId,
+          run_id: runId
+        }
+      )
   }
 }
 

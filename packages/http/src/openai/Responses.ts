@@ -219,7 +219,7 @@ export const makeResponses = Effect.gen(function* () {
       const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
       const turn = yield* nextLeg(wanted, waiting)
       const beginning = { ids: responseIds(turn, waiting.leg), asked, isStored, tools: tools.tools }
-      const ignored = [...ignoredOptions(fields, ResponseBody.fields), ...changedFieldsOfRun(body, asked)]
+      const ignored = [...ignoredOptions(fields, ResponseBody.fields), ...changedFieldsOfRun(wanted, asked)]
       return yield* answer(turn, beginning, body, ignored)
     }
     const asked = askedBy(body)
@@ -264,8 +264,14 @@ const sentSettings = (body: ResponseBody): Pick<Asked, "settings"> => {
 }
 
 /** The settings of the run, which do not change when outputs of its tools arrive. */
-const changedFieldsOfRun = (body: ResponseBody, asked: Asked): ReadonlyArray<string> =>
-  typeof body.instructions === "string" && body.instructions !== asked.instructions ? ["instructions"] : []
+const changedFieldsOfRun = ({ before, body, target }: Wanted, asked: Asked): ReadonlyArray<string> => {
+  const last = before?.messages.at(-1)
+  const isOther = target?._tag === "Model" && (target.model !== last?.model || target.provider !== last.provider)
+  return [
+    ...(typeof body.instructions === "string" && body.instructions !== asked.instructions ? ["instructions"] : []),
+    ...(isOther ? ["model"] : [])
+  ]
+}
 
 const bothNamed = invalid("Name either previous_response_id or conversation.", "previous_response_id")
 

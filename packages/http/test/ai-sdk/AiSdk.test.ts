@@ -238,6 +238,81 @@ describe("the transport", () => {
     assert.lengthOf(chat.messages, 2)
   })
 
+  it("ends its request at once when its stream is cancelled while the model is silent", async () => {
+    const pay = {
+      definition: { name: "pay", description: null, parameters: null },
+      needsApproval: true as const,
+      run: () => Effect.succeed("paid")
+    }
+    const script = [
+      [say("One, "), gate(), say("two.")],
+      callTool("pay", {}, "a"),
+      [say("Three, "), gate(), say("four.")]
+    ]
+    await using service = await open(script, { hosted: [pay] })
+    const aborted: Array<string> = []
+    const transport = new ColloquyTransport({
+      ...clientOptions(service),
+      onStop: "leave",
+      handler: (request) => {
+        request.signal.addEventListener("abort", () =>
+          aborted.push(new URL(request.url).pathname.split("/").at(-1) ?? "")
+        )
+        return service.handler(request)
+      }
+    })
+    const leave = async (chat: Chat<Message>, chatId: string, messages: Array<Message>, text: string) => {
+      const trigger = "submit-message" as const
+      const stream = await transport.sendMessages({
+        chatId,
+        messages,
+        trigger,
+        messageId: undefined,
+        abortSignal: undefined
+      })
+      const reader = stream.getReader()
+      for (let told = ""; told !== text;) {
+        const { value } = await reader.read()
+        if (value?.type === "text-delta") told = value.delta
+      }
+      const silent = reader.read()
+      await reader.cancel()
+      assert.isTrue((await silent).done)
+      await service.run(service.model.release())
+    }
+    const id = await newThread(service)
+    const chat = openChat(service, id)
+    await leave(chat, id, [{ id: "1", role: "user", parts: [{ type: "text", text: "Count" }] }], "One, ")
+    await chat.sendMessage({ text: "Pay" })
+    await chat.addToolApprovalResponse({ id: "a", approved: true })
+    await leave(chat, id, chat.messages, "Three, ")
+    assert.deepStrictEqual(aborted, ["messages", "approvals"])
+  })
+
+  it("stops a run that is stopped before its first event", async () => {
+    await using service = await open([[gate(), say("One.")]])
+    const id = await newThread(service)
+    const stopped = new AbortController()
+    const transport = new ColloquyTransport({
+      ...clientOptions(service),
+      handler: async (request) => {
+        const response = await service.handler(request)
+        if (request.method === "POST" && request.url.endsWith("/messages")) await service.run(service.model.reached())
+        stopped.abort()
+        return response
+      }
+    })
+    const messages: Array<Message> = [{ id: "1", role: "user", parts: [{ type: "text", text: "Count" }] }]
+    const sent = { chatId: id, messages, trigger: "submit-message" as const, messageId: undefined }
+    const stream = await transport.sendMessages({ ...sent, abortSignal: stopped.signal })
+    stopped.signal.addEventListener("abort", () => void stream.cancel())
+    await until(async () => (await service.call("GET", `/threads/${id}`)).body.messages[1]?.status === "CANCELLED")
+    const failed = await transport
+      .sendMessages({ ...sent, abortSignal: stopped.signal })
+      .catch((error: unknown) => error)
+    assert.deepInclude(failed, { name: "AbortError" })
+  })
+
   it("tells what the API refuses and what fails, as the chat's error", async () => {
     await using service = await open([fail("auth")])
     const chat = openChat(service, "00000000-0000-0000-0000-000000000000")
@@ -291,6 +366,56 @@ describe("the route", () => {
     if (status === "COMPLETED") await service.run(service.model.release())
     await until(async () => (await answer()).status !== "IN_PROGRESS")
     assert.deepInclude(await answer(), { status, content })
+  })
+
+  it.each([
+    ["the transport", "cancel", "CANCELLED", "One, "],
+    ["the route", "cancel", "CANCELLED", "One, "],
+    ["the transport", "leave", "COMPLETED", "One, two."],
+    ["the route", undefined, "COMPLETED", "One, two."]
+  ] as const)(
+    "and a stream that goes on through %s, with onStop %s, leave a run %s",
+    async (way, onStop, status, content) => {
+      await using service = await open([[say("One, "), gate(), say("two.")]])
+      const id = await newThread(service)
+      await service.call("POST", `/threads/${id}/messages`, { content: "Count", background: true })
+      await service.run(service.model.reached())
+      const gone = new AbortController()
+      const options = onStop === undefined ? {} : { onStop }
+      const route = chatRoute({ handler: service.handler, ...options })
+      const stream =
+        way === "the transport"
+          ? await new ColloquyTransport({ ...clientOptions(service), ...options }).reconnectToStream({
+              chatId: id,
+              abortSignal: gone.signal
+            })
+          : (
+              await route(
+                new Request(`http://in.process/chat/${id}/stream`, {
+                  headers: { "x-api-key": keys.ada },
+                  signal: gone.signal
+                })
+              )
+            ).body
+      const reader = (stream ?? assert.fail("no stream")).getReader()
+      await reader.read()
+      gone.abort()
+      await reader.cancel()
+      const answer = async () => (await service.call("GET", `/threads/${id}`)).body.messages[1]
+      if (status === "COMPLETED") await service.run(service.model.release())
+      await until(async () => (await answer()).status !== "IN_PROGRESS")
+      assert.deepInclude(await answer(), { status, content })
+    }
+  )
+
+  it("answers what the API refuses to a stream that goes on, as it does to a message", async () => {
+    await using service = await open([])
+    const route = chatRoute({ handler: service.handler })
+    const nobody = "00000000-0000-0000-0000-000000000000"
+    const headers = { "x-api-key": keys.ada }
+    const response = await route(new Request(`http://in.process/chat/${nobody}/stream`, { headers }))
+    assert.strictEqual(response.status, 422)
+    assert.match(await response.text(), /There is no thread/u)
   })
 
   it("serves the SDK's own transport, with the credentials of the request", async () => {

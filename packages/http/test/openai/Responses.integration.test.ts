@@ -132,6 +132,22 @@ describe("responses", () => {
     await refused(twice, OpenAI.BadRequestError)
   })
 
+  it("go on with the run's model when outputs come with another one, and say so", async () => {
+    await using service = await openService([callTool("weather", {}, "a"), callTool("weather", {}, "b"), say("Fog.")])
+    const client = service.client()
+    const tools = [{ type: "function", name: "weather", parameters: {}, strict: false }] as const
+    const ignoredWith = async (previous: string, output: string, another: object) => {
+      const input = [{ type: "function_call_output", call_id: output, output: "sun" } as const]
+      const sent = { previous_response_id: previous, input, tools: [...tools], ...another }
+      const { data, response } = await client.responses.create(sent).withResponse()
+      return [data, response.headers.get("x-ignored-options")] as const
+    }
+    const first = await client.responses.create({ model, input: "Weather?", tools: [...tools] })
+    const [second, ignored] = await ignoredWith(first.id, "a", { model: "scripted/another" })
+    assert.deepStrictEqual([second.model, ignored], [model, "model"])
+    assert.deepStrictEqual((await ignoredWith(second.id, "b", { model }))[1], null)
+  })
+
   it("take the whole conversation as input, as the client's own example of tools sends it", async () => {
     await using service = await openService([callTool("weather", { city: "Oslo" }, "a"), say("Rain."), say("Yes.")])
     const client = service.client()
