@@ -109,6 +109,9 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     assert.deepStrictEqual([refused.refusal.limit, refused.refusal.left], ["sessionsAtOnce", 0])
     yield* store.close(open[0] ?? assert.fail())
     expectTag(yield* store.open(last.id, yield* newId(RunId), options), "Opened")
+    const another = (yield* openThread).id
+    const whole = { ...options, sessionsAtOnce: 3 }
+    expectTag(yield* store.open(another, yield* newId(RunId), whole), "OverLimit")
   })
 
   test("MUST give the newest messages, oldest first, and say how many the thread has", function* () {
