@@ -93,12 +93,12 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
       )
     const mute = <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
       Stream.mapArrayEffect(stream, (items) => read(Effect.succeed(items)))
-    const call = <A, E, R>(run: () => Effect.Effect<A, E, R>) => read(Effect.suspend(run))
+    const ask = <A, E, R>(run: () => Effect.Effect<A, E, R>) => read(Effect.suspend(run))
     const stream = <A, E, R>(run: () => Stream.Stream<A, E, R>) => mute(Stream.unwrap(alive(Effect.sync(run))))
     const mortalVideo = (video: VideoModel): VideoModel => ({
       ...video,
-      submit: (order) => call(() => video.submit(order)),
-      status: (...args) => call(() => video.status(...args)),
+      submit: (order) => ask(() => video.submit(order)),
+      status: (...args) => ask(() => video.status(...args)),
       content: (...args) => stream(() => video.content(...args)),
       ...(video.listModels && { listModels: read(video.listModels) })
     })
@@ -106,7 +106,7 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
       const { listen, stream: pieces } = hearing
       return {
         ...hearing,
-        transcribe: (request) => call(() => hearing.transcribe(request)),
+        transcribe: (request) => ask(() => hearing.transcribe(request)),
         ...(pieces && { stream: (request) => stream(() => pieces(request)) }),
         ...(listen && { listen: (request, sound) => stream(() => listen(request, sound)) })
       }
@@ -124,10 +124,10 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
         return {
           ...provider,
           ...(chat && { chat: (request) => stream(() => chat(request)) }),
-          ...(answers && { answers: (request) => call(() => answers(request)) }),
-          ...(nextToken && { nextToken: (request) => call(() => nextToken(request)) }),
-          ...(embedding && { embedding: { ...embedding, embed: (request) => call(() => embedding.embed(request)) } }),
-          ...(image && { image: { ...image, generate: (request) => call(() => image.generate(request)) } }),
+          ...(answers && { answers: (request) => ask(() => answers(request)) }),
+          ...(nextToken && { nextToken: (request) => ask(() => nextToken(request)) }),
+          ...(embedding && { embedding: { ...embedding, embed: (request) => ask(() => embedding.embed(request)) } }),
+          ...(image && { image: { ...image, generate: (request) => ask(() => image.generate(request)) } }),
           ...(video && { video: mortalVideo(video) }),
           ...(speechToText && { speechToText: mortalHearing(speechToText) }),
           ...(textToSpeech && {
