@@ -502,7 +502,7 @@ const costing = (costUsd: number) => uses({ inputTokens: 1, outputTokens: 1, cos
 
 it.live("what attempts under way have cost counts when a budget ends them", () => {
   const state = InMemory.makeState()
-  const look = { name: "look", description: "", parameters: { type: "object" } }
+  const definition = { name: "look", description: "", parameters: { type: "object" } }
   return inWorld(
     {
       otherwise: ({ messages }) => {
@@ -512,7 +512,7 @@ it.live("what attempts under way have cost counts when a budget ends them", () =
     },
     Effect.gen(function* () {
       const tools = [{ name: "look", arguments: "{}", output: "42" }]
-      const slow = { question: "slow", tools, toolDefinitions: [look] }
+      const slow = { question: "slow", tools, toolDefinitions: [definition] }
       const { id } = yield* make([slow, {}, {}, {}], { budgetUsd: 0.5, concurrency: 2 })
       yield* pass
       const { getExperiment } = yield* Evals
@@ -588,9 +588,11 @@ it.live("a case as large as the host permits is tried", () =>
       assert.deepInclude((yield* look(id)).results[0], { error: null, content: "Paris." })
     })
   ).pipe(
-    Effect.provideService(TurnSettings, {
-      ...defaultTurnSettings,
-      imports: { ...defaultTurnSettings.imports, charactersOfOne: 2_000_000 }
-    })
+    Effect.provideService(
+      TurnSettings,
+      Object.assign({}, defaultTurnSettings, {
+        imports: { ...defaultTurnSettings.imports, charactersOfOne: 2_000_000 }
+      })
+    )
   )
 )
