@@ -20,33 +20,29 @@ type Events = NonEmptyReadonlyArray<TurnEvent>
 type ReadEvents = Effect.Effect<ReadonlyArray<TurnEvent>, StoreUnavailable, Principal>
 
 /**
- * For one reader, who passes the events in order: a search tool keeps what it found before its output is logged. `before` reads the events
- * that the reader does not get, because it begins after them; it is used once, and only if there is such an output.
+ * For one reader, who passes the events in order: a search tool keeps what it found before its output is logged. `before` reads what was kept
+ * before the first of them.
  */
 export const makeShownEvents = (
   texts: typeof RecalledTexts.Service,
-  before: ReadEvents
+  before: Effect.Effect<ReadonlyArray<TurnEvent>, StoreUnavailable, Principal>
 ): ((events: Events) => Effect.Effect<Events, StoreUnavailable, Principal>) => {
   const hidden = new Set<string>()
-  let unread: ReadEvents | null = before
+  let unread: typeof before | null = before
   return (events) => {
     const parts = texts.parts()
     if (!events.some((event) => mayKeepTexts(event, parts))) return Effect.succeed(events)
-    const reading = unread !== null && events.some((event) => isFound(event, parts)) ? unread : nothing
-    return Effect.flatMap(reading, (passed) => {
-      if (reading === unread) unread = null
-      return texts.reading((shownByPart) => {
-        for (const event of passed) shownEvent(event, parts, shownByPart, hidden)
-        return map(events, (event) => shownEvent(event, parts, shownByPart, hidden))
+    const earlier = unread ?? Effect.succeed([])
+    unread = null
+    return Effect.flatMap(earlier, (kept) =>
+      texts.reading((shownByPart) => {
+        const shown = (event: TurnEvent) => shownEvent(event, parts, shownByPart, hidden)
+        kept.forEach(shown)
+        return map(events, shown)
       })
-    })
+    )
   }
 }
-
-const nothing: ReadEvents = Effect.succeed([])
-
-const isFound = (event: TurnEvent, parts: Parts): boolean =>
-  event._tag === "HostedResult" && [...parts.values()].some(({ tools }) => tools.includes(event.toolName))
 
 const mayKeepTexts = (event: TurnEvent, parts: Parts): boolean =>
   "part" in event

@@ -224,17 +224,13 @@ export class TurnBudget {
   /** What the leg uses beyond what is reserved, or beyond the limit of the run; null: nothing. */
   private missing(): Amount | null {
     const { tokens, usd } = this.used()
-    const { tokensPerDay, tokensPerDayOfAssistant, tokensPerRun, usdPerDay, usdPerDayOfAssistant, usdPerRun } =
-      this.quota
+    const { tokensPerDay, tokensPerDayOfAssistant, usdPerDay, usdPerDayOfAssistant } = this.quota
     const ofDay = {
       tokens: (tokensPerDay ?? tokensPerDayOfAssistant) === null ? 0 : Math.max(tokens - this.reserved.tokens, 0),
       usd:
         (usdPerDay ?? usdPerDayOfAssistant) === null ? 0 : Math.max(usd + this.permittedOnly() - this.reserved.usd, 0)
     }
-    const ofRun = this.ofRun()
-    const isOver =
-      ofRun.tokens > (tokensPerRun ?? Number.POSITIVE_INFINITY) || ofRun.usd > (usdPerRun ?? Number.POSITIVE_INFINITY)
-    return isOver || ofDay.tokens > 0 || ofDay.usd > 0 ? ofDay : null
+    return ofDay.tokens > 0 || ofDay.usd > 0 || this.runRefusal() !== null ? ofDay : null
   }
 
   private askForMore(missing: Amount): Effect.Effect<boolean> {
@@ -264,13 +260,16 @@ export class TurnBudget {
     })
   }
 
-  private runRefusal() {
+  private runRefusal(): Refusal | null {
     const { tokens, usd } = this.ofRun()
     const { tokensPerRun, usdPerRun } = this.quota
-    if (tokensPerRun !== null && tokens > tokensPerRun)
-      return { limit: "tokensPerRun", left: 0, waitMillis: null } as const
-    if (usdPerRun !== null && usd > usdPerRun) return { limit: "usdPerRun", left: 0, waitMillis: null } as const
-    return null
+    const limit =
+      tokensPerRun !== null && tokens > tokensPerRun
+        ? "tokensPerRun"
+        : usdPerRun !== null && usd > usdPerRun
+          ? "usdPerRun"
+          : null
+    return limit && { limit, left: 0, waitMillis: null }
   }
 
   private stop(reason: OverLimit): Effect.Effect<boolean> {
