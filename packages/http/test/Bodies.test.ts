@@ -61,7 +61,7 @@ describe("a message body", () => {
         const headers = { "content-type": type, "content-encoding": "GZIP" }
         const answer = await service.call("POST", path, new Uint8Array(gzipSync(message)), { headers })
         assert.strictEqual(answer.status, 415, path + type)
-        assert.match(answer.text, /The body is sent as gzip\. Send it without Content-Encoding\./u)
+        assert.match(answer.text, /The body is compressed\. Send it without Content-Encoding\./u)
       }
     const headers = { "content-type": "application/json", "content-encoding": "gzip" }
     assert.strictEqual((await service.call("POST", "/threads/messages", message, { headers })).status, 200)

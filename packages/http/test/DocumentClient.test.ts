@@ -17,7 +17,7 @@ const textStream = (...texts: ReadonlyArray<string>) =>
 describe("the client for documents", () => {
   it("uploads in every form, asks, reads and deletes", async () => {
     await using service = await openWithDocuments(InMemory.layer)
-    const { assistants, documents, messages } = await Client.connect({
+    const { assistants, documents, messages, threads } = await Client.connect({
       baseUrl: "http://in.process",
       apiKey: keys.ada,
       handler: service.handler
@@ -59,6 +59,9 @@ describe("the client for documents", () => {
       ["puffins.txt", "other.txt"]
     )
     assert.include(reply.retrieved_files ?? [], "puffins.txt")
+    const lines = { content: "What do\npuffins\r\neat?" }
+    await messages.send(threadId, lines, { files: [new File(["z"], "z.txt")] })
+    assert.strictEqual((await threads.get(threadId)).messages.at(-2)?.content, lines.content)
 
     assert.strictEqual((await documents.remove(stream.document_id)).document_id, stream.document_id)
     const gone = await documents.status(stream.document_id).then(

@@ -8,7 +8,7 @@ import type { Limits } from "../HttpSettings.ts"
 
 export type FormPart =
   | { readonly _tag: "Field"; readonly name: string; readonly value: Uint8Array }
-  | { readonly _tag: "File"; readonly name: string; readonly filename: string; readonly contentType: string }
+  | { readonly _tag: "File"; readonly name: string; readonly filename: string }
   /** Bytes of the file that came last. */
   | { readonly _tag: "Piece"; readonly bytes: Uint8Array }
   | { readonly _tag: "FileEnd" }
@@ -82,10 +82,10 @@ export class FormParts {
   }
 
   private addFile(info: MultipartParser.PartInfo): (bytes: Uint8Array | null) => void {
-    const { contentType, name } = info
+    const { name } = info
     if (name === "") this.fault ??= nameless()
     if (++this.files > this.limits.files) this.fault ??= over("number of files is")
-    this.queue.push({ _tag: "File", name, filename: plainFilename(info), contentType })
+    this.queue.push({ _tag: "File", name, filename: plainFilename(info) })
     let size = 0
     return (bytes) => {
       if (bytes === null) this.queue.push({ _tag: "FileEnd" })

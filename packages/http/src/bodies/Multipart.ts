@@ -82,7 +82,7 @@ const decodeFieldText = ({
 
 /** Null: a field for files that was left empty, which browsers send as a file without a name and without bytes. */
 const readFile = Effect.fnUntraced(function* (
-  { contentType, filename, name: field }: Extract<FormPart, { readonly _tag: "File" }>,
+  { filename, name: field }: Extract<FormPart, { readonly _tag: "File" }>,
   next: NextPart,
   keep: KeepFile
 ) {
@@ -102,7 +102,7 @@ const readFile = Effect.fnUntraced(function* (
   const rest = Stream.fromPull(Effect.succeed(nextPiece))
   const outcome: Outcome = filename.trim() === "" ? dropped : yield* keep({ field, name: filename, bytes: rest })
   yield* Stream.runDrain(rest)
-  const file = { field, name: filename, contentType, size }
+  const file = { field, name: filename, size }
   if (filename.trim() !== "") return { ...file, outcome } satisfies UploadedFile
   return size === 0 ? null : ({ ...file, outcome: nameless } satisfies UploadedFile)
 })

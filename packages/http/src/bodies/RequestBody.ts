@@ -222,12 +222,12 @@ export const readBody = (
   how: BodyFields
 ): Effect.Effect<RawBody, UnreadableBody> => {
   const read = readPlain(request, accepts, bounds, how)
-  const coding = request.headers["content-encoding"]?.toLowerCase() || "identity"
-  if (coding === "identity") return read
-  const detail = `The body is sent as ${coding.slice(0, 100)}. Send it without Content-Encoding.`
+  if (/^(?:identity)?$/iu.test(request.headers["content-encoding"] ?? "")) return read
   // The host may have unpacked it: then it can be read.
-  return Effect.catchTag(read, "BadRequest", () => Effect.fail(new UnsupportedMediaType({ detail })))
+  return Effect.catchTag(read, "BadRequest", () => Effect.fail(new UnsupportedMediaType({ detail: packed })))
 }
+
+const packed = "The body is compressed. Send it without Content-Encoding."
 
 const readPlain = (
   request: HttpServerRequest,

@@ -56,7 +56,6 @@ export type Outcome =
 export interface UploadedFile {
   readonly field: string
   readonly name: string
-  readonly contentType: string
   readonly size: number
   readonly outcome: Outcome
 }

@@ -15,29 +15,25 @@ export interface EventIds {
 /** An event of a stream, with the ids of its run. */
 export type ClientEvent = StreamEvent & EventIds
 
-/** `return` ends the request at once, also while `read` waits for it or for a next item. */
-export const leavable = <A>(
-  read: (signal: AbortSignal) => AsyncGenerator<A, void, undefined>
-): AsyncGenerator<A, void, undefined> => {
+type Read<A> = (response: Response, signal: AbortSignal) => AsyncGenerator<A, void, undefined>
+
+/** The request is sent when the first item is asked for. `return` ends it at once, also while an item is waited for. */
+export const leavable = <A>(send: (signal: AbortSignal) => Promise<Response>, read: Read<A>) => {
   const left = new AbortController()
-  const items = untilLeft(read, left.signal)
+  const { signal } = left
+  const items = (async function* () {
+    try {
+      yield* read(await send(signal), signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  })()
   const finish = items.return.bind(items)
   items.return = () => {
     left.abort()
     return finish()
   }
   return items
-}
-
-async function* untilLeft<A>(
-  read: (signal: AbortSignal) => AsyncGenerator<A, void, undefined>,
-  signal: AbortSignal
-): AsyncGenerator<A, void, undefined> {
-  try {
-    yield* read(signal)
-  } catch (error) {
-    if (!signal.aborted) throw error
-  }
 }
 
 /** `begin`: what the caller knows of the stream already. */

@@ -1,6 +1,6 @@
 /**
- * Forms with files, as a client sends them. Files of the platform go as the platform's own form; a stream goes as it comes, so that a client
- * never holds a whole file.
+ * Forms with files, as a client sends them. They are written here, because the platform's own form makes every line break of a text a CRLF. A
+ * stream goes as it comes, so that a client never holds a whole file.
  */
 
 /** A file of the platform, or bytes under a name. */
@@ -11,7 +11,7 @@ export type FormPart = readonly [name: string, value: string | FileInput]
 /** The body and headers of a request with the form. */
 export interface SentForm {
   readonly headers: Readonly<Record<string, string>>
-  readonly init: { readonly body: FormData | ReadableStream<Uint8Array>; readonly duplex?: "half" }
+  readonly init: { readonly body: Blob | ReadableStream<Uint8Array>; readonly duplex?: "half" }
 }
 
 /** The fields of a body as the wire writes them in forms: objects and lists as JSON text. */
@@ -21,25 +21,33 @@ export const formFields = (body: object): ReadonlyArray<FormPart> =>
     return [[name, typeof value === "string" ? value : JSON.stringify(value)]]
   })
 
-export const formBody = (parts: ReadonlyArray<FormPart>): SentForm =>
-  parts.some(([, value]) => isStreamed(value)) ? streamed(parts) : { headers: {}, init: { body: platformForm(parts) } }
+type Piece = string | Blob | ReadableStream<Uint8Array>
 
-const isStreamed = (value: string | FileInput): boolean =>
-  typeof value === "object" && "bytes" in value && value.bytes instanceof ReadableStream
-
-const platformForm = (parts: ReadonlyArray<FormPart>): FormData => {
-  const form = new FormData()
-  for (const [name, value] of parts) {
-    if (typeof value === "string" || value instanceof File) form.append(name, value)
-    else if (value.bytes instanceof Blob) form.append(name, value.bytes, value.filename)
-  }
-  return form
+export const formBody = (parts: ReadonlyArray<FormPart>): SentForm => {
+  const boundary = `colloquy-${globalThis.crypto.randomUUID()}`
+  const pieces = [...parts.flatMap((part) => partPieces(part, boundary)), `--${boundary}--\r\n`]
+  const headers = { "content-type": `multipart/form-data; boundary=${boundary}` }
+  return pieces.every(isHeld)
+    ? { headers, init: { body: new Blob(pieces) } }
+    : { headers, init: { body: streamed(pieces), duplex: "half" } }
 }
 
-const streamed = (parts: ReadonlyArray<FormPart>): SentForm => {
-  const boundary = `colloquy-${globalThis.crypto.randomUUID()}`
-  const pieces = formPieces(parts, boundary)
-  const body = new ReadableStream<Uint8Array>({
+const isHeld = (piece: Piece): piece is string | Blob => !(piece instanceof ReadableStream)
+
+const partPieces = ([name, value]: FormPart, boundary: string): ReadonlyArray<Piece> => {
+  const disposition = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`
+  if (typeof value === "string") return [`${disposition}\r\n\r\n${value}\r\n`]
+  const [filename, bytes] = value instanceof File ? [value.name, value] : [value.filename, value.bytes]
+  return [
+    `${disposition}; filename="${quoted(filename)}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
+    bytes,
+    "\r\n"
+  ]
+}
+
+const streamed = (parts: ReadonlyArray<Piece>): ReadableStream<Uint8Array> => {
+  const pieces = bytesIn(parts)
+  return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const { done, value } = await pieces.next()
       if (done === true) controller.close()
@@ -47,29 +55,16 @@ const streamed = (parts: ReadonlyArray<FormPart>): SentForm => {
     },
     cancel: async () => void (await pieces.return())
   })
-  const headers = { "content-type": `multipart/form-data; boundary=${boundary}` }
-  return { headers, init: { body, duplex: "half" } }
 }
 
 const encoder = new TextEncoder()
 
-async function* formPieces(parts: ReadonlyArray<FormPart>, boundary: string): AsyncGenerator<Uint8Array, void> {
-  for (const [name, value] of parts) {
-    const disposition = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`
-    if (typeof value === "string") {
-      yield encoder.encode(`${disposition}\r\n\r\n${value}\r\n`)
-      continue
-    }
-    const filename = value instanceof File ? value.name : value.filename
-    const bytes = value instanceof File ? value : value.bytes
-    yield encoder.encode(
-      `${disposition}; filename="${quoted(filename)}"\r\nContent-Type: application/octet-stream\r\n\r\n`
-    )
-    yield* bytes instanceof Blob ? bytes.stream() : bytes
-    yield encoder.encode("\r\n")
+async function* bytesIn(parts: ReadonlyArray<Piece>): AsyncGenerator<Uint8Array, void> {
+  for (const part of parts) {
+    if (typeof part === "string") yield encoder.encode(part)
+    else yield* part instanceof Blob ? part.stream() : part
   }
-  yield encoder.encode(`--${boundary}--\r\n`)
 }
 
 /** Escapes a name as browsers do. */
-const quoted = (name: string): string => name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A")
+const quoted = (name: string): string => name.replaceAll(/["\r\n]/gu, encodeURIComponent)

@@ -110,7 +110,7 @@ interface Call {
   readonly form?: ReadonlyArray<FormPart>
   readonly options?: Sending & ChangeOptions
   /** The id of the last event of a stream. */
-  readonly after?: string
+  readonly after?: string | undefined
 }
 
 /** Sends a request and gives the answer; an error status is a rejection. */
@@ -160,16 +160,8 @@ const json = async <Record>(response: Promise<Response>): Promise<Record> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (await (await response).json()) as Record
 
-/** The request is sent when the first event is asked for. */
 const events = (send: (signal: AbortSignal) => Promise<Response>, begin: Partial<EventIds> = {}) =>
-  leavable(async function* (signal) {
-    yield* readEvents(await send(signal), signal, begin)
-  })
-
-const updates = (send: (signal: AbortSignal) => Promise<Response>) =>
-  leavable(async function* (signal) {
-    yield* readUpdates(await send(signal), signal)
-  })
+  leavable(send, (response, signal) => readEvents(response, signal, begin))
 
 /** Makes a client of promises for an API. */
 export const connect = async (options: ClientOptions) => {
@@ -299,9 +291,7 @@ const runCalls = (send: Send) => {
     all: (query: InboxQuery = {}) => json<typeof Inbox.RunSummaryList.Type>(send("GET", "/runs", { query })),
     /** Each run of any thread that begins or changes its state, until the loop is left. `after`: the id of the last update. */
     updates: (after?: string) =>
-      updates((signal) =>
-        send("GET", "/runs/events", { ...(after === undefined ? {} : { after }), options: { signal } })
-      ),
+      leavable((signal) => send("GET", "/runs/events", { after, options: { signal } }), readUpdates),
     /** Approves or rejects calls. The reply of the run that goes on, or the calls for which it still waits. */
     decide: (threadId: string, runId: string, decisions: Decisions, options: TurnOptions = {}) =>
       json<Records.MessageResponse | Records.CallsOpen>(decide(threadId, runId, decisions, false, options)),
