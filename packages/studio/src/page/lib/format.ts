@@ -54,36 +54,3 @@ export const bytes = (size: number): string => {
 }
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`
-
-const jsonTokens = /"(?:\\.|[^"\\])*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/gu
-
-/** JSON with indentation, its numbers as they were written; other text stays unchanged. */
-export const prettyJson = (text: string): string => {
-  let depth = 0
-  const line = () => `\n${"  ".repeat(depth)}`
-  try {
-    JSON.parse(text)
-    return text.replaceAll(jsonTokens, (token) => {
-      if (token.startsWith('"')) return token
-      if (token === ":") return ": "
-      if (token === ",") return `,${line()}`
-      if (token === "{" || token === "[") depth += 1
-      else if (token === "}" || token === "]") depth -= 1
-      else return token.replaceAll(/\s+/gu, "")
-      return token === "{" || token === "[" ? token + line() : line() + token
-    })
-  } catch {
-    return text
-  }
-}
-
-/** A time in another time zone; in UTC, where the browser does not know the zone. */
-export const timeIn = (time: string, timeZone: string): string => {
-  const date = new Date(time)
-  const words = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const
-  try {
-    return date.toLocaleString([], { ...words, timeZone })
-  } catch {
-    return date.toLocaleString([], { ...words, timeZone: "UTC", timeZoneName: "short" })
-  }
-}

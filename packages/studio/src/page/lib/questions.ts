@@ -1,6 +1,6 @@
 /** Questions that a tool asks in the middle of its call: the initial text of the answer. */
 import { isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
-import { prettyJson } from "./format.ts"
+import { prettyJson } from "./prettyJson.ts"
 
 /** The text that a person changes: the arguments of the call, or an empty answer to its question. */
 export const textToDecide = ({ function: { arguments: args }, question }: ToolCall): string =>

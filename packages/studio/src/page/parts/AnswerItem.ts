@@ -9,7 +9,6 @@ import type { RunSummary } from "../wire.ts"
 import { classes, html, lazy, type Signal, useEffect, useState, type View } from "../view.ts"
 import { Excerpts, Given } from "./Excerpts.ts"
 import { Icon, type IconName } from "./Icon.ts"
-import { ToolCalls } from "./ToolCalls.ts"
 
 export interface AnswerActions {
   /** Shows the details of the answer's turn. Absent: the turn has no details. */
@@ -78,6 +77,7 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
 const AnswerTests = lazy(async () => (await import("./AnswerTests.ts")).AnswerTests)
 const Media = lazy(async () => (await import("./Media.ts")).Media)
 const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
+const ToolCalls = lazy(async () => (await import("./ToolCalls.ts")).ToolCalls)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
 /** The plain text, until the parser is loaded. */

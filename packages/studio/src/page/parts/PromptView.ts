@@ -1,5 +1,6 @@
 /** The prompt of each model call as the model read it: the window as one bar in true proportion, and each part with its text. */
-import { count, percent, plural, prettyJson } from "../lib/format.ts"
+import { count, percent, plural } from "../lib/format.ts"
+import { prettyJson } from "../lib/prettyJson.ts"
 import { makeSegments, newMessages, type Prompt, type PromptPart, type Segment } from "../lib/promptBar.ts"
 import * as inspector from "../state/inspector.ts"
 import type { InspectedTurn } from "../state/inspector.ts"

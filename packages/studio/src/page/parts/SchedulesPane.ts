@@ -1,6 +1,7 @@
 /** The schedules of an assistant, each with its next times and its last run. They can be made, paused, run now and deleted. */
 import { textIn } from "../lib/forms.ts"
-import { shortDate, timeIn, wholeDate } from "../lib/format.ts"
+import { shortDate, wholeDate } from "../lib/format.ts"
+import { timeIn } from "../lib/zones.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import * as knowledge from "../state/knowledge.ts"

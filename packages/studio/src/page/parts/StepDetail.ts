@@ -1,6 +1,7 @@
 /** The chosen step of a turn: what was sent, what was received, its events, and the request as a program would send it. */
 import { base, json } from "../api/http.ts"
-import { count, duration, money, plural, prettyJson } from "../lib/format.ts"
+import { count, duration, money, plural } from "../lib/format.ts"
+import { prettyJson } from "../lib/prettyJson.ts"
 import { newMessages } from "../lib/promptBar.ts"
 import { curlSample, type SampleRequest, typescriptSample } from "../lib/samples.ts"
 import { stepFailures, type FilmStep } from "../lib/waterfall.ts"

@@ -23,13 +23,14 @@ import {
 } from "../state/studio.ts"
 import { classes, html, lazy, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
-import { AnswerItem, type AnswerActions } from "./AnswerItem.ts"
+import type { AnswerActions } from "./AnswerItem.ts"
 import { Composer } from "./Composer.ts"
 import { OpenedExcerpt } from "./Excerpts.ts"
 import { Icon, IconButton } from "./Icon.ts"
 import { type QuestionActions, QuestionItem } from "./QuestionItem.ts"
 import { Starters } from "./Starters.ts"
 
+const AnswerItem = lazy(async () => (await import("./AnswerItem.ts")).AnswerItem)
 const WaitingCalls = lazy(async () => (await import("./WaitingCalls.ts")).WaitingCalls)
 
 export const TalkRoom = (): View => {

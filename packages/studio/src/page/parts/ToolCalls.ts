@@ -1,5 +1,5 @@
 /** The tool calls of an answer, with arguments and results. */
-import { prettyJson } from "../lib/format.ts"
+import { prettyJson } from "../lib/prettyJson.ts"
 import type { Call } from "../lib/answer.ts"
 import { html, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"

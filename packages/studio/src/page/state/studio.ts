@@ -115,18 +115,6 @@ export const act =
     action(...given).catch(tell)
   }
 
-/** For effects: takes what is read, unless it is not wanted any more when it comes. */
-export const takeWanted = <Value>(read: Promise<Value>, take: (value: Value) => void): (() => void) => {
-  let isWanted = true
-  read.then(
-    (value) => isWanted && take(value),
-    (error: unknown) => isWanted && tell(error)
-  )
-  return () => {
-    isWanted = false
-  }
-}
-
 /** The forms and buttons whose actions are under way. */
 const busy = new WeakSet<EventTarget>()
 
