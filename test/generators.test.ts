@@ -28,7 +28,6 @@ const allowed: Readonly<Record<string, string>> = {
   "core/src/turns/QueueTurn.ts": "only for a turn that waits for another one",
   "core/src/turns/Rewriting.ts": "only where a part rewrites messages",
   "http/src/ai-sdk/ColloquyTransport.ts": "runs in the client, once for an answer that is shown",
-  "http/src/client/ClientEvents.ts": "runs in the client, once for a stream that is read",
   "http/src/docs-page/DocsPage.ts": "a host makes the page once",
   "http/src/openai/Guarded.ts": "is called once for each endpoint, when the routes are built"
 }

@@ -15,25 +15,27 @@ export interface EventIds {
 /** An event of a stream, with the ids of its run. */
 export type ClientEvent = StreamEvent & EventIds
 
+type Send = (signal: AbortSignal) => Promise<Response>
 type Read<A> = (response: Response, signal: AbortSignal) => AsyncGenerator<A, void, undefined>
 
 /** The request is sent when the first item is asked for. `return` ends it at once, also while an item is waited for. */
-export const leavable = <A>(send: (signal: AbortSignal) => Promise<Response>, read: Read<A>) => {
+export const leavable = <A>(send: Send, read: Read<A>) => {
   const left = new AbortController()
-  const { signal } = left
-  const items = (async function* () {
-    try {
-      yield* read(await send(signal), signal)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    }
-  })()
+  const items = untilLeft(send, read, left.signal)
   const finish = items.return.bind(items)
   items.return = () => {
     left.abort()
     return finish()
   }
   return items
+}
+
+async function* untilLeft<A>(send: Send, read: Read<A>, signal: AbortSignal): AsyncGenerator<A, void, undefined> {
+  try {
+    yield* read(await send(signal), signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
 }
 
 /** `begin`: what the caller knows of the stream already. */
