@@ -17,8 +17,6 @@ import type { TurnEvent } from "./TurnEvent.ts"
 type Parts = ReadonlyMap<string, KeptTexts>
 type Events = NonEmptyReadonlyArray<TurnEvent>
 
-type ReadEvents = Effect.Effect<ReadonlyArray<TurnEvent>, StoreUnavailable, Principal>
-
 /**
  * For one reader, who passes the events in order: a search tool keeps what it found before its output is logged. `before` reads what was kept
  * before the first of them.
