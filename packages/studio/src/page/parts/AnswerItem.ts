@@ -1,5 +1,6 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { briefly, money, plural, wholeDate } from "../lib/format.ts"
+import { copyText } from "../lib/clipboard.ts"
 import { safeLink } from "../lib/addresses.ts"
 import { mayAct } from "../lib/host.ts"
 import { type Answer, isOpen, type Piece, turnId } from "../lib/answer.ts"
@@ -179,11 +180,7 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
   const known = factsText(answer, facts)
   const id = turnId(answer)
   const title = [model, startedAt === null ? null : wholeDate(startedAt)].filter(Boolean).join(", ")
-  const copy = () =>
-    void navigator.clipboard.writeText(answer.text).then(
-      () => setCopied(true),
-      () => {}
-    )
+  const copy = () => void copyText(answer.text).then(setCopied)
   const action = (word: string, icon: IconName, run: (event: Event) => void, label = word) =>
     html`<button type="button" class="quiet" aria-label=${label} onClick=${run}><${Icon} name=${icon} />${word}</button>`
   return html`<footer>

@@ -1,15 +1,11 @@
 /** Code in colours, with a button that copies it. */
+import { copyText } from "../lib/clipboard.ts"
 import { highlight } from "../lib/highlight.ts"
 import { html, useState, type View } from "../view.ts"
 
 export const CodeBlock = ({ code, language = "" }: { readonly code: string; readonly language?: string }): View => {
   const [isCopied, setCopied] = useState(false)
-  const copy = () => {
-    navigator.clipboard.writeText(code).then(
-      () => setCopied(true),
-      () => {}
-    )
-  }
+  const copy = () => void copyText(code).then(setCopied)
   const name = language.split(/\s/u)[0] ?? ""
   return html`<figure class="code">
     <figcaption>

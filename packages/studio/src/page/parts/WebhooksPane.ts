@@ -2,6 +2,7 @@
  * The webhooks of the owner and their deliveries. A new webhook shows its secret once; deliveries can be sent again, and secrets replaced.
  */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
+import { copyText } from "../lib/clipboard.ts"
 import { textIn } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
 import * as knowledge from "../state/knowledge.ts"
@@ -81,11 +82,7 @@ const SecretDialog = ({
   readonly onClose: () => void
 }): View => {
   const [isCopied, setCopied] = useState(false)
-  const copy = () =>
-    void navigator.clipboard.writeText(webhook.secret).then(
-      () => setCopied(true),
-      () => {}
-    )
+  const copy = () => void copyText(webhook.secret).then(setCopied)
   return html`<${Dialog} title="The secret of this webhook" onClose=${onClose}>
     <p>What is sent to ${webhook.url} is signed with it. It is shown this once: keep it where your server finds it.</p>
     <pre class="secret" tabindex="0" role="group" aria-label="Secret">${webhook.secret}</pre>

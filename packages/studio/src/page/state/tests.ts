@@ -1,5 +1,6 @@
 /** Cases, experiments and feedback: reads and writes of the API, and the experiment that is followed while it runs. */
 import { call, isRefusal, json, post } from "../api/http.ts"
+import { copyText } from "../lib/clipboard.ts"
 import { pause } from "../lib/pause.ts"
 import { signal } from "../view.ts"
 import type {
@@ -53,7 +54,7 @@ export const removeCase = (id: string): Promise<Response> => call(`/evals/cases/
 /** A stored turn as a file for Vitest. It is also copied to the clipboard, if the browser allows this. */
 export const copyTest = async (threadId: string, messageId: string): Promise<string> => {
   const test = await (await call(`/threads/${threadId}/messages/${messageId}/test`)).text()
-  await navigator.clipboard?.writeText(test).catch(() => {})
+  await copyText(test)
   return test
 }
 
