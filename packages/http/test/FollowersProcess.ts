@@ -25,8 +25,9 @@ process.on("message", (wanted) => {
     void service.run(service.model.release())
     return
   }
+  const longest = stretch?.end() ?? 0
   globalThis.gc?.()
-  process.send?.({ _tag: "Figures", resident: process.memoryUsage.rss(), longest: stretch?.end() ?? 0 })
+  process.send?.({ _tag: "Figures", resident: process.memoryUsage.rss(), longest })
 })
 const { port } = server.address() as AddressInfo
 const { run_id, thread_id } = first?.data ?? {}
