@@ -58,6 +58,34 @@ const gemini = ({ url }: FakeVendor) =>
 const live = (title: string, test: Effect.Effect<void, unknown, Scope.Scope>) =>
   it.live(title, () => Effect.scoped(test))
 
+/** The vendor will close the connection; the session may go on with the handle. */
+const sayGoodbye = ({ say }: Connection, handle: string, options?: Parameters<Connection["say"]>[1]) => {
+  say({ sessionResumptionUpdate: { newHandle: handle, resumable: true } }, options)
+  say({ goAway: { timeLeft: "10s" } }, options)
+}
+
+type Connection = Awaited<ReturnType<FakeVendor["connection"]>>
+
+/** The next connection, which goes on with the handle. */
+const resumed = Effect.fnUntraced(function* (server: FakeVendor, handle: string) {
+  const next = yield* Effect.promise(server.connection)
+  const opening = yield* Effect.promise(() => next.message((message) => "setup" in message))
+  assert.deepInclude(opening["setup"], { sessionResumption: { handle } })
+  return next
+})
+
+/** The present clock, with another way to sleep. */
+const clockWithSleep = (sleep: Clock.Clock["sleep"]) =>
+  Effect.map(Clock.Clock, (clock): Clock.Clock => ({
+    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+    currentTimeMillis: clock.currentTimeMillis,
+    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+    currentTimeNanos: clock.currentTimeNanos,
+    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: clock.monotonicTimeNanos,
+    sleep
+  }))
+
 const audioMessage = (data: Buffer) => ({
   serverContent: {
     modelTurn: { parts: [{ inlineData: { mimeType: "audio/pcm;rate=24000", data: data.toString("base64") } }] }
@@ -231,11 +259,8 @@ describe("a vendor over a socket", () => {
       yield* Effect.promise(() => first.message((message) => "setup" in message))
       first.say({ setupComplete: {} }, { binary: true })
       yield* session.heard("Ready")
-      first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } }, { binary: true })
-      first.say({ goAway: { timeLeft: "10s" } }, { binary: true })
-      const second = yield* Effect.promise(server.connection)
-      const opening = yield* Effect.promise(() => second.message((message) => "setup" in message))
-      assert.deepInclude(opening["setup"], { sessionResumption: { handle: "h1" } })
+      sayGoodbye(first, "h1", { binary: true })
+      const second = yield* resumed(server, "h1")
       second.say({ setupComplete: {} }, { binary: true })
       yield* Effect.promise(() => first.closed)
       second.say(audioMessage(Buffer.from("the second")), { binary: true })
@@ -260,11 +285,8 @@ describe("a vendor over a socket", () => {
       let current = yield* Effect.promise(server.connection)
       current.say({ setupComplete: {} })
       for (const handle of ["h1", "h2", "h3"]) {
-        current.say({ sessionResumptionUpdate: { newHandle: handle, resumable: true } })
-        current.say({ goAway: { timeLeft: "10s" } })
-        const next = yield* Effect.promise(server.connection)
-        const opening = yield* Effect.promise(() => next.message((message) => "setup" in message))
-        assert.deepInclude(opening["setup"], { sessionResumption: { handle } })
+        sayGoodbye(current, handle)
+        const next = yield* resumed(server, handle)
         next.say({ setupComplete: {} })
         yield* Effect.promise(() => current.closed)
         current = next
@@ -282,8 +304,7 @@ describe("a vendor over a socket", () => {
       const session = yield* connect(gemini(server))
       const first = yield* Effect.promise(server.connection)
       first.say({ setupComplete: {} })
-      first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } })
-      first.say({ goAway: { timeLeft: "10s" } })
+      sayGoodbye(first, "h1")
       const early = yield* Effect.promise(server.connection)
       first.say(audioMessage(Buffer.from("an answer")))
       yield* session.heard("ResponseStarted")
@@ -293,9 +314,7 @@ describe("a vendor over a socket", () => {
       first.say(audioMessage(Buffer.from(" to its end")))
       first.say({ serverContent: { turnComplete: true } })
       yield* session.heard("ResponseDone")
-      const second = yield* Effect.promise(server.connection)
-      const opening = yield* Effect.promise(() => second.message((message) => "setup" in message))
-      assert.deepInclude(opening["setup"], { sessionResumption: { handle: "h2" } })
+      const second = yield* resumed(server, "h2")
       second.say({ setupComplete: {} })
       yield* Effect.promise(() => first.closed)
       assert.deepStrictEqual(session.audio.map(String), ["an answer", " to its end"])
@@ -305,17 +324,10 @@ describe("a vendor over a socket", () => {
   live(
     "that refuses a new connection is asked again until the old one ends",
     Effect.gen(function* () {
-      const clock = yield* Clock.Clock
       // A second passes at once, and every longer time never.
-      const quick: Clock.Clock = {
-        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
-        currentTimeMillis: clock.currentTimeMillis,
-        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
-        currentTimeNanos: clock.currentTimeNanos,
-        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-        monotonicTimeNanos: clock.monotonicTimeNanos,
-        sleep: (duration) => (Duration.toMillis(duration) === 1000 ? Effect.void : Effect.never)
-      }
+      const quick = yield* clockWithSleep((duration) =>
+        Duration.toMillis(duration) === 1000 ? Effect.void : Effect.never
+      )
       const server = yield* vendor
       yield* Effect.gen(function* () {
         const session = yield* connect(gemini(server))
@@ -323,8 +335,7 @@ describe("a vendor over a socket", () => {
         first.say({ setupComplete: {} })
         yield* session.heard("Ready")
         server.refuse(503, "{}", 2)
-        first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } })
-        first.say({ goAway: { timeLeft: "10s" } })
+        sayGoodbye(first, "h1")
         const second = yield* Effect.promise(server.connection)
         second.say({ setupComplete: {} })
         yield* Effect.promise(() => first.closed)
@@ -335,32 +346,22 @@ describe("a vendor over a socket", () => {
   live(
     "that was left for another connection leaves nothing that goes on",
     Effect.gen(function* () {
-      const clock = yield* Clock.Clock
       const sleeping = new Set<symbol>()
-      const counting: Clock.Clock = {
-        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
-        currentTimeMillis: clock.currentTimeMillis,
-        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
-        currentTimeNanos: clock.currentTimeNanos,
-        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-        monotonicTimeNanos: clock.monotonicTimeNanos,
-        // No time passes, so a sleep ends only with what began it.
-        sleep: () => {
-          const each = Symbol("sleep")
-          return Effect.acquireUseRelease(
-            Effect.sync(() => sleeping.add(each)),
-            () => Effect.never,
-            () => Effect.sync(() => sleeping.delete(each))
-          )
-        }
-      }
+      // No time passes, so a sleep ends only with what began it.
+      const counting = yield* clockWithSleep(() => {
+        const each = Symbol("sleep")
+        return Effect.acquireUseRelease(
+          Effect.sync(() => sleeping.add(each)),
+          () => Effect.never,
+          () => Effect.sync(() => sleeping.delete(each))
+        )
+      })
       const server = yield* vendor
       yield* Effect.gen(function* () {
         const session = yield* connect(gemini(server))
         const first = yield* Effect.promise(server.connection)
         first.say({ setupComplete: {} })
-        first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } })
-        first.say({ goAway: { timeLeft: "10s" } })
+        sayGoodbye(first, "h1")
         const second = yield* Effect.promise(server.connection)
         second.say({ setupComplete: {} })
         yield* Effect.promise(() => first.closed)

@@ -20,7 +20,7 @@ export const ownerOfRun = (owner: string): string => `hashtextextended(${owner},
 
 const followedLock = "hashtextextended(new.owner, 1768842095)"
 
-/** A transaction that changes a run shares this lock until it ends. Who begins to follow takes it alone, and so waits for such transactions. */
+/** A transaction that changes a run shares this lock until it ends. A new follower takes it alone, and so waits for such transactions. */
 const beginningLock = (owner: string) => `hashtextextended(${owner}, 1768842096)`
 
 export const inboxTables: Migration = {
@@ -61,7 +61,7 @@ end $$`,
   ]
 }
 
-/** A change that was under way when somebody began to follow is either committed before, or recorded. */
+/** A change that is under way when a follower begins is committed before the follower reads, or it is recorded. */
 export const followersWaited: Migration = {
   name: "followers wait for changes",
   tables: [],
