@@ -18,7 +18,7 @@ const left = new Set([
   "screenshots"
 ])
 
-const isCopied = (path: string): boolean => !left.has(basename(path)) && !basename(path).startsWith(".snippets-")
+const isCopied = (path: string): boolean => !left.has(basename(path))
 
 /** Libraries are those of the repository; packages of ours are those of `home`. */
 const linkModules = (home: string, to: string): void => {

@@ -1,6 +1,6 @@
 /** The picture of a terminal: two commands and what they really print, as SVG. Used by `npm run pictures` and by the test that it is true. */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "./Workspace.ts"
 
@@ -15,8 +15,9 @@ const printed = (parameters: ReadonlyArray<string>): ReadonlyArray<string> => {
 /** The first program of README.md, and the help of the command. */
 export const terminalLines = (readme: string): ReadonlyArray<string> => {
   const [, program = ""] = /^```ts\n([\s\S]*?)^```/mu.exec(readme) ?? []
-  // Beside the examples, so that it finds the packages.
-  const folder = mkdtempSync(join(root, "examples/.picture-"))
+  // Inside of the repository, so that the program finds the packages; no check reads this folder.
+  mkdirSync(join(root, ".vitest"), { recursive: true })
+  const folder = mkdtempSync(join(root, ".vitest/picture-"))
   try {
     const file = join(folder, "hello.ts")
     writeFileSync(file, program)

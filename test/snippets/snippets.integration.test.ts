@@ -27,8 +27,9 @@ const isForCitus = ({ code }: Snippet) => /create_distributed_table|pg_dist_/u.t
 const snippetFrame = (snippet: Snippet): Frame | undefined =>
   frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))
 
-/** Beside the examples, so that what an example imports is found from here too. */
-const folder = mkdtempSync(join(root, "examples/.snippets-"))
+/** Inside of the repository, so that what a program imports is found; no check reads this folder. */
+mkdirSync(join(root, ".vitest"), { recursive: true })
+const folder = mkdtempSync(join(root, ".vitest/snippets-"))
 const work = join(folder, "work")
 
 let server: RunningServer
