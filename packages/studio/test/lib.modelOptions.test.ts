@@ -47,6 +47,8 @@ describe("the options of a model", () => {
   })
 
   it("that are empty are none, and where all are empty nothing is said", () => {
+    for (const stop of [["\n"], ["\n\n", " \\n", "a\\", "###\r\n"]])
+      assert.deepStrictEqual(readOptions({ seed: "1", ...writeOptions({ stop }) }), { seed: 1, stop })
     assert.isNull(readOptions({ temperature: " ", stop: "" }))
     assert.deepStrictEqual(writeOptions(null), {})
     assert.deepStrictEqual(writeOptions({ temperature: null, seed: 1 }), { seed: "1" })

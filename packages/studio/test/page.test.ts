@@ -7,6 +7,7 @@ import type * as Playground from "../src/page/state/playground.ts"
 import type * as Runs from "../src/page/state/runs.ts"
 import type * as Tests from "../src/page/state/tests.ts"
 import type * as Voice from "../src/page/state/voice.ts"
+import type * as Waiting from "../src/page/state/waiting.ts"
 import type * as Markdown from "../src/page/parts/MarkdownElements.ts"
 import type * as Inspector from "../src/page/state/inspector.ts"
 import type * as Studio from "../src/page/state/studio.ts"
@@ -23,6 +24,7 @@ let studio: typeof Studio
 let tests: typeof Tests
 let voice: typeof Voice
 let stream: typeof Streams
+let waiting: typeof Waiting
 
 beforeAll(async () => {
   globals = pageGlobals()
@@ -36,6 +38,7 @@ beforeAll(async () => {
   studio = await import("../src/page/state/studio.ts")
   inspector = await import("../src/page/state/inspector.ts")
   stream = await import("../src/page/api/stream.ts")
+  waiting = await import("../src/page/state/waiting.ts")
 })
 afterAll(() => globals.takeAway())
 beforeEach(() => {
@@ -405,6 +408,32 @@ describe("what is read or made in a room", () => {
     await vi.advanceTimersByTimeAsync(5000)
     assert.strictEqual(streams, before + 1)
     assert.strictEqual(await followed, 401)
+  })
+
+  it("the runs of an earlier key, which may be another owner's, are gone when a key is given", async () => {
+    const filters = { status: "", assistant: "", period: "all", words: "" } as const
+    const run = { status: "REQUIRES_ACTION", created_at: "2026-01-01T00:00:00Z" }
+    let owner = "ada"
+    globals.serve(() => Response.json({ runs: [{ ...run, run_id: owner, thread_id: owner }], next_cursor: null }))
+    const names = () => [runs.shown.value, waiting.waiting.value].map((list) => list.map(({ run_id }) => run_id))
+    http.setKey("ada")
+    await runs.loadRuns(filters)
+    await settle()
+    assert.deepStrictEqual(names(), [["ada"], ["ada"]])
+    const held = Promise.withResolvers<void>()
+    globals.serve(async () => {
+      await held.promise
+      return Response.json({ runs: [{ ...run, run_id: owner, thread_id: owner }], next_cursor: null })
+    })
+    owner = "eve"
+    http.setKey("eve")
+    const read = runs.loadRuns(filters)
+    assert.deepStrictEqual(names(), [[], []])
+    held.resolve()
+    await read
+    await settle()
+    assert.deepStrictEqual(names(), [["eve"], ["eve"]])
+    http.setKey("")
   })
 
   it("the playground sends each message once, and shows the step of its address", async () => {

@@ -20,7 +20,7 @@ export const optionFields: ReadonlyArray<OptionField> = [
   { name: "max_steps", label: "Most model calls of a run", number: { step: "1", min: "1", max: "64" } },
   { name: "seed", label: "Seed", number: { step: "1" } },
   { name: "parallel_tool_calls", label: "Several tools at once", choices: { true: "Yes", false: "No" } },
-  { name: "stop", label: "Stops at these words", hint: "one a line", isWide: true },
+  { name: "stop", label: "Stops at these words", hint: "one a line; \\n is a line break", isWide: true },
   { name: "tool_choice", label: "Calls tools", hint: "auto, none, required, or a tool’s name", isWide: true }
 ]
 
@@ -44,26 +44,37 @@ export const listedEfforts = (
 
 export type OptionTexts = Readonly<Record<string, string>>
 
+/** A stop word on a line of its own: a line break in it is written as `\n`, and a backslash as two. */
+const writeStop = (word: string): string => word.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
+const readStop = (line: string): string =>
+  line.replaceAll(/\\([\\n])/gu, (_, escaped) => (escaped === "n" ? "\n" : "\\"))
+
 const modes = ["auto", "none", "required"]
 
 const readOption = ({ choices, name, number }: OptionField, text: string): Json => {
   if (number !== undefined) return Number(text)
   if (choices !== undefined) return text === "true"
-  if (name === "stop") return text.split("\n").filter((each) => each !== "")
-  return modes.includes(text) ? text : { name: text }
+  // Spaces belong to a stop word.
+  if (name === "stop")
+    return text
+      .split("\n")
+      .filter((each) => each !== "")
+      .map(readStop)
+  const mode = text.trim()
+  return modes.includes(mode) ? mode : { name: mode }
 }
 
 /** The options that are filled in. Null: none is. */
 export const readOptions = (texts: OptionTexts): JsonRecord | null => {
   const given = optionFields.flatMap((field) => {
-    const text = texts[field.name]?.trim() ?? ""
-    return text === "" ? [] : [[field.name, readOption(field, text)] as const]
+    const text = texts[field.name] ?? ""
+    return text.trim() === "" ? [] : [[field.name, readOption(field, text)] as const]
   })
   return given.length === 0 ? null : Object.fromEntries(given)
 }
 
 const writeOption = (value: unknown): string => {
-  if (Array.isArray(value)) return value.join("\n")
+  if (Array.isArray(value)) return value.map(String).map(writeStop).join("\n")
   return typeof value === "object" && value !== null && "name" in value ? String(value.name) : String(value)
 }
 

@@ -26,7 +26,7 @@ export interface ModelName {
   readonly model: string | null
 }
 
-/** `provider/model`; a model's own name may contain slashes too. If the whole text is a name in the catalogue, that model is used. */
+/** `provider/model`, where the model's own name may contain more slashes. Without a slash, the text is the name of a model alone. */
 export const readModelName = (typed: string): ModelName => {
   const text = typed.trim()
   if (text === "") return { provider: null, model: null }

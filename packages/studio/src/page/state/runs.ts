@@ -1,8 +1,8 @@
 /** All runs of the user, live: a page of them from the server, and the stream of those that begin or change. */
-import { call, isRefusal, json } from "../api/http.ts"
+import { call, isRefusal, json, keys } from "../api/http.ts"
 import { pause } from "../lib/pause.ts"
 import { isShown, noFilters, periodStart, type RunFilters, withRuns } from "../lib/runList.ts"
-import { computed, signal } from "../view.ts"
+import { computed, effect, signal } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
 import { loadWaiting, waiting } from "./waiting.ts"
 
@@ -29,6 +29,14 @@ const mostPages = 10
 
 let cursor: string | null = null
 let visit = 0
+
+/** Another key may be another owner's: what was read with an earlier one is forgotten. */
+effect(() => {
+  if (keys.value === 0) return
+  visit += 1
+  known.value = []
+  state.value = "failed"
+})
 
 const query = ({ assistant, period, status }: RunFilters, after: string | null): string => {
   const since = periodStart(period, Date.now())
