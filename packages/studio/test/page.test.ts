@@ -298,6 +298,28 @@ describe("with other tabs, other keys and a slow server", () => {
     assert.deepStrictEqual(shown(), ["theirs", "#/talk/theirs"])
   })
 
+  it("an answer that is cancelled before its first event is cancelled with it", async () => {
+    answers.set("/threads/theirs", json(thread("theirs")))
+    await studio.openThread("theirs")
+    const cancelled: Array<string> = []
+    const begun = Promise.withResolvers<void>()
+    globals.serve(async (path) => {
+      if (path.endsWith("/cancel")) cancelled.push(path)
+      if (path !== "/threads/theirs/messages") return Response.json({ runs: [] })
+      await begun.promise
+      const about = { run_id: "r", message_id: "m" }
+      return new Response(
+        lines({ ...about, type: "run_started", sequence: 1 }, { ...about, type: "run_cancelled", sequence: 2 })
+      )
+    })
+    const sent = studio.conversation.send({ body: { content: "Hello" }, attachments: [], audio: null }, "Hello")
+    await studio.conversation.cancel()
+    begun.resolve()
+    await settle()
+    await sent
+    assert.deepStrictEqual(cancelled, ["/threads/theirs/runs/r/cancel"])
+  })
+
   it("an answer under way that may not be followed any more is told", async () => {
     const message = { message_id: "m", role: "assistant", run_id: "r", status: "IN_PROGRESS", content: "" }
     answers.set("/threads/theirs", json({ ...thread("theirs"), messages: [message] }))

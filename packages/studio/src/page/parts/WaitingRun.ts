@@ -28,9 +28,16 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
   const [calls, setCalls] = useState<ReadonlyArray<ToolCall> | null>(null)
   /** Decided calls of a run that still waits for others. */
   const [decided, setDecided] = useState<ReadonlyArray<string>>([])
+  // A run that comes anew may have changed: another person may have decided one of its calls.
   useEffect(() => {
-    readCalls(run).then(setCalls, tell)
-  }, [run.run_id, run.steps])
+    let isNewest = true
+    readCalls(run).then((read) => {
+      if (isNewest) setCalls(read)
+    }, tell)
+    return () => {
+      isNewest = false
+    }
+  }, [run])
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`
   const send = async (address: string, body: object, ids: ReadonlyArray<string>) => {
     // Another person may have decided first, so the list is read again.

@@ -4,7 +4,7 @@
  */
 import { call, callAndRead, json, once, post, Refused } from "../api/http.ts"
 import { follow, followWhole, type Reading } from "../api/stream.ts"
-import { batch, signal, type Signal } from "../view.ts"
+import { batch, effect, signal, type Signal } from "../view.ts"
 import type {
   Attachment,
   JsonRecord,
@@ -114,11 +114,16 @@ export class Conversation {
   /** The thread that is being made for the first message, or for its files. */
   private making: Promise<string> | null = null
   private runId: string | null = null
+  /** The user cancelled a run before its first event told its id. */
+  private isCancelWanted = false
   private unread: Array<StreamEvent> = []
   private timer: ReturnType<typeof setTimeout> | null = null
 
   constructor(listener: Listener) {
     this.listener = listener
+    effect(() => {
+      if (!this.isRunning.value) this.isCancelWanted = false
+    })
   }
 
   reset(assistantId: string | null): void {
@@ -380,6 +385,7 @@ export class Conversation {
 
   async cancel(): Promise<void> {
     const runId = this.runId ?? this.waiting.value?.runId
+    this.isCancelWanted = runId === undefined && this.isRunning.value
     if (runId === undefined || this.threadId.value === null) return
     await call(`/threads/${this.threadId.value}/runs/${runId}/cancel`, { method: "POST" })
     if (this.waiting.value?.runId === runId) this.closeWaiting()
@@ -444,6 +450,7 @@ export class Conversation {
   private take(event: StreamEvent, questionKey: string | null): void {
     record(event)
     this.runId = event.run_id
+    if (this.isCancelWanted) this.cancel().catch((error: unknown) => this.listener.onProblem?.(error))
     const end = hasEnded[event.type]
     if (this.threadId.value !== null && end !== undefined) this.listener.onRun?.(this.threadId.value, event.run_id, end)
     if (questionKey !== null && event.type === "user_message")
