@@ -97,7 +97,7 @@ export const ownerExport = Effect.gen(function* () {
     )
   )
   /** All versions of an assistant that has more than the first one. */
-  const versionsOf = ({ id, version }: Assistant): Stream.Stream<VersionWithId, StoreUnavailable, Principal> =>
+  const assistantVersions = ({ id, version }: Assistant): Stream.Stream<VersionWithId, StoreUnavailable, Principal> =>
     version === 1 ? Stream.empty : Stream.paginate(version + 1, (before: number) => versionsBefore(id, before))
   const allThreads: Stream.Stream<Thread, StoreUnavailable, Principal> = pages((skip) =>
     Effect.map(threads.list({ page: { skip, limit: atOnce }, includeMessages: false }), (found) =>
@@ -233,7 +233,7 @@ export const ownerExport = Effect.gen(function* () {
         file("assistants.jsonl", jsonLines(allAssistants, assistantToWire)),
         file(
           "assistant_versions.jsonl",
-          jsonLines(Stream.flatMap(allAssistants, versionsOf), (version) => ({
+          jsonLines(Stream.flatMap(allAssistants, assistantVersions), (version) => ({
             assistant_id: version.id,
             ...versionToWire(version),
             assistant: assistantToWire(version.assistant)
