@@ -268,6 +268,8 @@ const budgets = (test: ContractTest): void => {
     const waiting = yield* queueTurn(threadId)
     assert.deepStrictEqual(Option.getOrThrow(yield* runs.reserve(waiting.lease, more)), amount(100))
     assert.isTrue(Option.isNone(yield* runs.reserve(turn.lease, more)))
+    yield* runs.takeOver(waiting.runId, anHour, { onlyExpired: false })
+    assert.isTrue(Option.isNone(yield* runs.reserve(waiting.lease, more)))
   })
 }
 

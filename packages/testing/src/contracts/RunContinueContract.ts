@@ -166,6 +166,7 @@ const answering = (test: ContractTest): void => {
       }
       assert.deepStrictEqual(found, open)
       assert.deepStrictEqual((yield* runs.waiting({ limit: 1 })).runs, [yield* storedRun(open[0] ?? answered)])
+      assert.isNull((yield* runs.waiting({ limit: open.length })).next)
     })
     yield* Effect.provideService(list, Principal, owner)
     assert.deepStrictEqual(yield* asNewOwner(runs.waiting({ limit: 10 })), { runs: [], next: null })

@@ -16,7 +16,7 @@ import { runHistoryContract } from "./RunHistoryContract.ts"
 import { runLeaseContract } from "./RunLeaseContract.ts"
 import { runLegContract } from "./RunLegContract.ts"
 import { runQueueContract } from "./RunQueueContract.ts"
-import { asNewOwner, moment, sampleBegin, sampleContinue, sampleSettlement } from "./Samples.ts"
+import { asNewOwner, moment, sampleBegin, sampleContinue, sampleEvent, sampleSettlement } from "./Samples.ts"
 import {
   runChanges,
   anHour,
@@ -94,6 +94,25 @@ const reading = (test: ContractTest): void => {
       const signal = Stream.filter(runChanges(runs), (each) => mine.has(each.runId) && each.cancel === cancel)
       const told = yield* Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
       assert.deepInclude(Option.getOrThrow(told), { cancel, threadId: id })
+    }
+  })
+
+  test.withCapability("signals")("MUST report an append and the end of a leg, too", function* () {
+    const runs = yield* RunStore
+    for (const change of [(turn: Turn) => appendTo(turn.lease, [sampleEvent(2)]), (turn: Turn) => settleTurn(turn)]) {
+      const mine = new Set<RunId>()
+      const signals = new Map<RunId, number>()
+      const makeChange = Effect.gen(function* () {
+        const turn = yield* startTurn((yield* openThread).id)
+        mine.add(turn.runId)
+        yield* change(turn)
+      })
+      // The first signal of a run tells that it has begun.
+      const second = Stream.filter(runChanges(runs), ({ runId }) => {
+        signals.set(runId, (signals.get(runId) ?? 0) + 1)
+        return mine.has(runId) && signals.get(runId) === 2
+      })
+      yield* Effect.raceFirst(Stream.runHead(second), Effect.forever(makeChange))
     }
   })
 }
