@@ -342,7 +342,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         { concurrency: 2 }
       )
       assert.deepStrictEqual(both, [true, true])
-      assert.deepInclude(yield* progress(id), { status: "completed", done: 4, endedAt: moment(3) })
+      // A cost that is not known adds nothing.
+      assert.deepInclude(yield* progress(id), { status: "completed", done: 4, costUsd: 0.75, endedAt: moment(3) })
       assert.isFalse(yield* store.recordResult(id, result(4), yield* toWork("late")))
       assert.deepStrictEqual(yield* openWork, ["next"])
       assert.isFalse(yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) }))
