@@ -296,7 +296,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       toolCalls: [],
       provider: turn.begin.run.provider,
       model: turn.begin.run.model,
-      createdAt: (yield* storedRun(turn.runId)).startedAt
+      createdAt: (yield* storedRun(turn.runId)).startedAt ?? assert.fail("The run has not started.")
     })
     yield* settleTurn(turn)
     const settled = yield* listedMessages(id)
