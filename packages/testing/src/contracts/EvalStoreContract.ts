@@ -26,6 +26,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { storeSuite } from "./ContractTest.ts"
+import { eraseEverything } from "./Erasing.ts"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
 import { openThread, refusedWhileErasing, settleTurn, startTurn, storedMessages, tenTimes } from "./Scenes.ts"
 
@@ -588,5 +589,26 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       )
       assert.deepStrictEqual(yield* find(made.id), made)
       yield* refusedWhileErasing(store.insertCases([yield* sample()], 100, null), store.replaceCase(made))
+    })
+
+    test("MUST be gone when everything of the principal is erased, and stay for other owners", function* () {
+      const store = yield* EvalStore
+      const make = Effect.gen(function* () {
+        const made = yield* stored()
+        const { id } = yield* begun()
+        yield* store.recordResult(id, result(0), null)
+        return Effect.all([find(made.id), progress(id), store.listResults({ experimentId: id, limit: 10 })])
+      })
+      const ours = yield* make
+      const before = yield* ours
+      yield* asNewOwner(
+        Effect.gen(function* () {
+          const theirs = yield* make
+          yield* eraseEverything
+          assert.deepStrictEqual(yield* theirs, [undefined, undefined, []])
+        })
+      )
+      assert.deepStrictEqual(yield* ours, before)
+      assert.isFalse(before.includes(undefined))
     })
   })
