@@ -6,6 +6,7 @@ import {
   firstPage,
   FollowUpId,
   FollowUpStore,
+  InboxStore,
   KeyStore,
   newId,
   OwnerStore,
@@ -45,6 +46,7 @@ const kept = "kept"
 /** Something of every kind that the kernel stores. */
 const fill = Effect.gen(function* () {
   const thread = yield* openThread
+  yield* (yield* InboxStore).follow(anHour, anHour)
   for (let turn = 0; turn < 3; turn++) yield* settleTurn(yield* startTurn(thread.id), { usage: sampleUsage(1, 1) })
   yield* waitingTurn(thread.id, { idempotency: { key: "used", fingerprint: "1" } })
   for (let key = 0; key < 5; key++) yield* (yield* KeyStore).insert(yield* sampleKey((yield* Principal).ownerId))
@@ -122,6 +124,7 @@ export const ownerStoreContract = (test: ContractTest): void => {
       assert.strictEqual((yield* storedMessages(thread.id)).length, 8)
       assert.strictEqual((yield* (yield* KeyStore).list).length, 5)
       assert.isTrue(Option.isSome(yield* (yield* RunStore).findRepeated("used")))
+      assert.lengthOf(yield* (yield* InboxStore).changes(0, anHour, 100), 4)
       yield* startTurn(thread.id)
     })
     yield* Principal.provide(owner)(others)
