@@ -30,6 +30,18 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
       }
     })
 
+    test("MUST keep the bytes of a chunk whose memory is used again for the next one", function* () {
+      const id = yield* newId(BlobId)
+      const bytes = sampleBytes(1_000_000)
+      const memory = new Uint8Array(50_000)
+      const chunks = Stream.map(Stream.rechunk(inChunks(bytes, memory.length), 1), (chunk) => {
+        memory.set(chunk)
+        return memory
+      })
+      yield* (yield* BlobStore).put(id, chunks)
+      assert.isTrue(same(yield* read(id), bytes))
+    })
+
     test("MUST keep a blob without bytes", function* () {
       const store = yield* BlobStore
       const id = yield* newId(BlobId)

@@ -26,6 +26,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { storeSuite } from "./ContractTest.ts"
+import { eraseEverything } from "./Erasing.ts"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
 import { openThread, refusedWhileErasing, settleTurn, startTurn, storedMessages, tenTimes } from "./Scenes.ts"
 
@@ -342,7 +343,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         { concurrency: 2 }
       )
       assert.deepStrictEqual(both, [true, true])
-      assert.deepInclude(yield* progress(id), { status: "completed", done: 4, endedAt: moment(3) })
+      // A cost that is not known adds nothing.
+      assert.deepInclude(yield* progress(id), { status: "completed", done: 4, costUsd: 0.75, endedAt: moment(3) })
       assert.isFalse(yield* store.recordResult(id, result(4), yield* toWork("late")))
       assert.deepStrictEqual(yield* openWork, ["next"])
       assert.isFalse(yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) }))
@@ -587,5 +589,26 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       )
       assert.deepStrictEqual(yield* find(made.id), made)
       yield* refusedWhileErasing(store.insertCases([yield* sample()], 100, null), store.replaceCase(made))
+    })
+
+    test("MUST be gone when everything of the principal is erased, and stay for other owners", function* () {
+      const store = yield* EvalStore
+      const make = Effect.gen(function* () {
+        const made = yield* stored()
+        const { id } = yield* begun()
+        yield* store.recordResult(id, result(0), null)
+        return Effect.all([find(made.id), progress(id), store.listResults({ experimentId: id, limit: 10 })])
+      })
+      const ours = yield* make
+      const before = yield* ours
+      yield* asNewOwner(
+        Effect.gen(function* () {
+          const theirs = yield* make
+          yield* eraseEverything
+          assert.deepStrictEqual(yield* theirs, [undefined, undefined, []])
+        })
+      )
+      assert.deepStrictEqual(yield* ours, before)
+      assert.isFalse(before.includes(undefined))
     })
   })

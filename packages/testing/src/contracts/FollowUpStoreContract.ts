@@ -101,6 +101,9 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.strictEqual(claim.followUp.id, first.id)
     yield* addOne(kind, { key: "same" })
     assert.deepStrictEqual(yield* claimAll(kind), [])
+    // Another kind has keys of its own.
+    const another = yield* addOne(yield* newKind, { key: "same" })
+    assert.strictEqual((yield* claimOne(another.kind)).followUp.id, another.id)
     assert.isTrue(yield* store.complete(claim))
     const again = yield* addOne(kind, { key: "same" })
     assert.strictEqual((yield* claimOne(kind)).followUp.id, again.id)
@@ -169,6 +172,19 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.isFalse(yield* store.fail(first, failed))
     assert.deepStrictEqual(yield* store.renew([second], anHour), [])
     assert.isTrue(yield* store.complete(second))
+  })
+
+  test("MUST NOT claim what is done or dead, after its claim has expired", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    for (const key of ["done", "dead"]) yield* addOne(kind, { key })
+    for (const claim of yield* claimAll(kind, noTime)) {
+      const end = claim.followUp.key === "done" ? store.complete(claim) : store.fail(claim, { ...failed, pause: null })
+      assert.isTrue(yield* end)
+    }
+    // The owner has a turn because of one that is not due yet.
+    yield* addOne(kind, { delayMillis: 3_600_000 })
+    assert.deepStrictEqual(yield* claimAll(kind), [])
   })
 
   test("MUST name every claim that is lost, among those that are kept", function* () {
@@ -265,6 +281,33 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 1, anHour)), ["sooner"])
   })
 
+  test.withCapability("testClock")("MUST count one whose claim has expired as due since then", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind, { key: "claimed" })
+    yield* claimAll(kind, Duration.seconds(2))
+    yield* addOne(kind, { key: "new", delayMillis: 1000 })
+    yield* TestClock.adjust("3 seconds")
+    assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 1, anHour)), ["new"])
+  })
+
+  test("MUST give every owner as many claims as the others, wherever the turns go on", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const add = Effect.forEach([1, 2, 3, 4, 5, 6, 7], () => addOne(kind))
+    yield* add
+    for (let other = 0; other < 2; other++) yield* asNewOwner(add)
+    for (let turn = 0; turn < 3; turn++) {
+      yield* store.claim([kind], 1, anHour)
+      const claims = yield* store.claim([kind], 6, anHour)
+      const shares = Map.groupBy(claims, ({ followUp }) => followUp.ownerId)
+      assert.deepStrictEqual(
+        [...shares.values()].map(({ length }) => length),
+        [2, 2, 2]
+      )
+    }
+  })
+
   test("MUST claim urgent follow-ups before all others", function* () {
     const store = yield* FollowUpStore
     const kind = yield* newKind
@@ -297,7 +340,16 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.deepStrictEqual(yield* claim({}, noTime), ["a2", "a3"])
     assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), ["a2", "a3"])
     assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), [])
-    assert.strictEqual((yield* claim({ suspects: 1 })).length, 1)
+    // One that is no suspect takes no place of theirs.
+    yield* addOne(kind, { key: "new", isUrgent: true })
+    const [urgent, ...others] = yield* claim({ suspects: 1 })
+    assert.deepStrictEqual([urgent, others.length], ["new", 1])
+    // Nor does one whose attempts have failed.
+    const failing = yield* addOne(kind)
+    for (let attempt = 1; attempt < 3; attempt++) {
+      for (const each of yield* claimAll(kind)) yield* store.fail(each, failed)
+    }
+    assert.include(yield* claim({ suspects: 0 }), failing.key)
   })
 
   test("MUST count the share of an owner for each priority by itself", function* () {
@@ -474,6 +526,10 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       [later.id, id]
     )
     assert.lengthOf(yield* store.dead({ skip: 0, limit: 1 }), 1)
+    assert.notInclude(
+      (yield* store.dead({ skip: 1, limit: 100 })).map((each) => each.id),
+      later.id
+    )
     assert.isTrue(yield* store.revive(later.id))
     assert.isTrue(yield* store.complete(yield* claimOne(kind)))
     assert.isFalse(yield* store.revive(later.id))

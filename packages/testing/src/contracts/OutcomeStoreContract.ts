@@ -1,12 +1,13 @@
 /** The contract of `OutcomeStore`, as a separate suite: only hosts with the wing `answers` need the store. */
 import { AssistantId, ThreadId } from "@colloquy/core"
-import { AssistantStore, ErasureId, newId, OwnerStore, ThreadStore } from "@colloquy/core/adapters"
+import { AssistantStore, newId, type OwnerStore, ThreadStore } from "@colloquy/core/adapters"
 import { AnswerSetId } from "@colloquy/core/answers"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { storeSuite } from "./ContractTest.ts"
+import { eraseEverything } from "./Erasing.ts"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
 import { openThread, refusedWhileErasing } from "./Scenes.ts"
 
@@ -48,15 +49,13 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
 
     test("MUST be gone when everything of the principal is erased, and stay for other owners", function* () {
       const store = yield* OutcomeStore
-      const owners = yield* OwnerStore
       const mine = yield* sampleOutcome()
       assert.isTrue(yield* store.record(mine))
       yield* asNewOwner(
         Effect.gen(function* () {
           const outcome = yield* sampleOutcome()
           assert.isTrue(yield* store.record(outcome))
-          yield* owners.beginErasure(yield* newId(ErasureId), moment(2))
-          while ((yield* owners.eraseSome(10, "kept")) > 0);
+          yield* eraseEverything
           assert.deepStrictEqual(yield* store.find([outcome]), [])
         })
       )

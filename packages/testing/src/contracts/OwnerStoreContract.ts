@@ -6,6 +6,7 @@ import {
   firstPage,
   FollowUpId,
   FollowUpStore,
+  InboxStore,
   KeyStore,
   newId,
   OwnerStore,
@@ -30,6 +31,7 @@ import {
 import {
   anHour,
   changeAssistant,
+  noTime,
   openThread,
   queueTurn,
   refusedWhileErasing,
@@ -44,9 +46,10 @@ const kept = "kept"
 /** Something of every kind that the kernel stores. */
 const fill = Effect.gen(function* () {
   const thread = yield* openThread
+  yield* (yield* InboxStore).follow(anHour, anHour)
   for (let turn = 0; turn < 3; turn++) yield* settleTurn(yield* startTurn(thread.id), { usage: sampleUsage(1, 1) })
-  yield* waitingTurn(thread.id)
-  yield* (yield* KeyStore).insert(yield* sampleKey((yield* Principal).ownerId))
+  yield* waitingTurn(thread.id, { idempotency: { key: "used", fingerprint: "1" } })
+  for (let key = 0; key < 5; key++) yield* (yield* KeyStore).insert(yield* sampleKey((yield* Principal).ownerId))
   for (const kind of [kept, "other"]) {
     const work = { kind, key: kind, payload: null, sequence: null, delayMillis: 3_600_000, createdAt: moment(1) }
     yield* (yield* FollowUpStore).add([{ id: yield* newId(FollowUpId), ...work }])
@@ -96,6 +99,7 @@ export const ownerStoreContract = (test: ContractTest): void => {
       )
     )
     const { id } = yield* fill
+    const { runId } = Option.getOrThrow(yield* (yield* RunStore).findRepeated("used"))
     const before = yield* store.left(kept)
     assert.containsAllKeys(before, ["threads", "assistants", "follow_ups", "keys"])
     yield* begin
@@ -108,6 +112,8 @@ export const ownerStoreContract = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* store.left(kept), {})
     assert.deepStrictEqual(yield* storedMessages(id), [])
     assert.isTrue(Option.isNone(yield* (yield* ThreadStore).get(id)))
+    assert.isTrue(Option.isNone(yield* (yield* RunStore).get(runId)))
+    assert.isTrue(Option.isNone(yield* (yield* RunStore).findRepeated("used")))
     assert.deepStrictEqual(yield* (yield* AssistantStore).list(firstPage), [])
     assert.deepStrictEqual(yield* (yield* KeyStore).list, [])
     assert.isTrue(Option.isSome(yield* (yield* FollowUpStore).find(kept, kept)))
@@ -116,7 +122,9 @@ export const ownerStoreContract = (test: ContractTest): void => {
     const [thread, owner] = theirs
     const others = Effect.gen(function* () {
       assert.strictEqual((yield* storedMessages(thread.id)).length, 8)
-      assert.strictEqual((yield* (yield* KeyStore).list).length, 1)
+      assert.strictEqual((yield* (yield* KeyStore).list).length, 5)
+      assert.isTrue(Option.isSome(yield* (yield* RunStore).findRepeated("used")))
+      assert.lengthOf(yield* (yield* InboxStore).changes(0, anHour, 100), 4)
       yield* startTurn(thread.id)
     })
     yield* Principal.provide(owner)(others)
@@ -154,6 +162,9 @@ export const ownerStoreContract = (test: ContractTest): void => {
     const work = { kind, key: "", payload: null, sequence: null, delayMillis: 0, createdAt: moment(1) }
     yield* followUps.add([{ id: yield* newId(FollowUpId), ...work }])
     const [claim] = yield* followUps.claim([kind], 1, anHour)
+    const dead = yield* newId(FollowUpId)
+    yield* followUps.add([{ id: dead, ...work, kind: dead }])
+    yield* followUps.claim([dead], 1, noTime)
     const erasure = yield* begin
     while ((yield* store.eraseSome(10, kept)) > 0);
     assert.deepStrictEqual(yield* store.left(kept), { follow_ups: 1 })
@@ -180,7 +191,7 @@ export const ownerStoreContract = (test: ContractTest): void => {
     yield* store.endErasure(first.id, "COMPLETED", moment(3), kept)
     yield* store.endErasure(first.id, "FAILED", moment(4), kept)
     const ended = Option.getOrThrow(yield* store.erasure(first.id))
-    assert.deepStrictEqual([ended.status, ended.endedAt], ["COMPLETED", moment(3)])
+    assert.deepStrictEqual(ended, { ...first, status: "COMPLETED", endedAt: moment(3) })
     assert.notStrictEqual((yield* begin).id, first.id)
   })
 
@@ -191,10 +202,9 @@ export const ownerStoreContract = (test: ContractTest): void => {
     const running = yield* startTurn(thread.id)
     const queued = yield* queueTurn(thread.id)
     yield* waitingTurn((yield* openThread).id)
-    const found = yield* store.activeRuns(10)
-    assert.sameMembers(
-      found.map(({ runId }) => runId),
-      [running.runId, queued.runId]
+    assert.sameDeepMembers(
+      [...(yield* store.activeRuns(10))],
+      [running, queued].map(({ runId }) => ({ runId, threadId: thread.id }))
     )
     assert.strictEqual((yield* store.activeRuns(1)).length, 1)
   })

@@ -4,7 +4,9 @@ import {
   type AdmissionRequest,
   type Amount,
   ChargeId,
+  ErasureId,
   newId,
+  OwnerStore,
   QuotaStore,
   RunStore,
   ThreadStore,
@@ -15,7 +17,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, sampleBegin, sampleContinue, sampleUsage } from "./Samples.ts"
+import { eraseEverything } from "./Erasing.ts"
+import { asNewOwner, moment, sampleBegin, sampleContinue, sampleUsage } from "./Samples.ts"
 import {
   anHour,
   expectTag,
@@ -37,6 +40,7 @@ export const quotaContract = (test: ContractTest): void => {
   budgets(test)
   budgetsOfAssistants(test)
   requests(test)
+  erasing(test)
 }
 
 const restOfDay = 3_600_000
@@ -151,6 +155,9 @@ const turnsAtOnce = (test: ContractTest): void => {
     const { left, limit, waitMillis } = yield* findRefusal(limits)
     assert.deepStrictEqual([limit, left], ["turnsAtOnce", 0])
     assert.isAtMost(waitMillis ?? 0, 1000)
+    // Its thread counts already, though only a run that waits is left of it.
+    yield* settleTurn(first)
+    yield* queueTurn(first.threadId, { admission: yield* admission(limits) })
   })
 
   test("MUST release the place of a run that ended, waits for its client, was withdrawn, or was deleted with its thread", function* () {
@@ -268,6 +275,30 @@ const budgets = (test: ContractTest): void => {
     const waiting = yield* queueTurn(threadId)
     assert.deepStrictEqual(Option.getOrThrow(yield* runs.reserve(waiting.lease, more)), amount(100))
     assert.isTrue(Option.isNone(yield* runs.reserve(turn.lease, more)))
+    yield* runs.takeOver(waiting.runId, anHour, { onlyExpired: false })
+    assert.isTrue(Option.isNone(yield* runs.reserve(waiting.lease, more)))
+  })
+}
+
+const erasing = (test: ContractTest): void => {
+  test("MUST forget the turns and holds of a principal when everything of it is erased, and keep those of others", function* () {
+    const owners = yield* OwnerStore
+    const fill = Effect.gen(function* () {
+      yield* settleTurn(yield* admitted({ turnsPerMinute: 1 }))
+      assert.strictEqual(yield* holdAmount({ tokensPerDay: 100 }), 100)
+    })
+    yield* fill
+    yield* asNewOwner(
+      Effect.gen(function* () {
+        yield* fill
+        yield* eraseEverything
+        const { id } = yield* owners.beginErasure(yield* newId(ErasureId), moment(2))
+        assert.isTrue(yield* owners.endErasure(id, "COMPLETED", moment(3), "none"))
+        yield* fill
+      })
+    )
+    assert.strictEqual((yield* findRefusal({ turnsPerMinute: 1 })).limit, "turnsPerMinute")
+    assert.strictEqual(yield* holdAmount({ tokensPerDay: 100 }), "tokensPerDay")
   })
 }
 

@@ -234,6 +234,7 @@ const saving = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Saved" })
     const run = yield* storedRun(begin.run.id)
     assert.deepInclude(run, { status: "COMPLETED", usage: noUsage, fault: null, lastSequence: 1 })
+    assert.instanceOf(run.startedAt, Date)
     assert.instanceOf(run.endedAt, Date)
     assert.deepStrictEqual(yield* storedMessages(id), [{ ...begin.message, sequence: 1 }])
     assert.deepStrictEqual(yield* runs.messages(begin.run.id), [{ ...begin.message, sequence: 1 }])
@@ -460,6 +461,13 @@ const beginningAgain = (test: ContractTest): void => {
     assert.strictEqual((yield* runs.messages(runId)).length, 1)
   })
 
+  test("MUST answer Queued again to a message that is only saved, while it waits", function* () {
+    const { id } = yield* openThread
+    yield* startTurn(id)
+    const { begin, lease } = yield* queueTurn(id, { saves: true })
+    assert.deepStrictEqual(yield* (yield* RunStore).begin(begin), { _tag: "Queued", lease, reserved: null })
+  })
+
   test("MUST answer Saved again", function* () {
     const runs = yield* RunStore
     const { id } = yield* openThread
@@ -487,6 +495,9 @@ const beginningAgain = (test: ContractTest): void => {
       ({ _tag: "Repeated", runId, legStart, fingerprint }) as const
     assert.deepStrictEqual(yield* runs.begin(taken.begin), told(taken.runId, 1, idempotency.fingerprint))
     assert.deepStrictEqual(yield* runs.begin(ended.begin), told(ended.runId, 1, ""))
+    const waits = yield* queueTurn(taken.threadId)
+    assert.isTrue(Option.isSome(yield* runs.takeOver(waits.runId, anHour, { onlyExpired: false })))
+    assert.deepStrictEqual(yield* runs.begin(waits.begin), told(waits.runId, 1, ""))
     assert.strictEqual(expectTag(yield* runs.begin(goneOn.begin), "Repeated").runId, goneOn.runId)
     assert.isTrue(yield* settleTurn(goneOn))
   })

@@ -166,6 +166,7 @@ const answering = (test: ContractTest): void => {
       }
       assert.deepStrictEqual(found, open)
       assert.deepStrictEqual((yield* runs.waiting({ limit: 1 })).runs, [yield* storedRun(open[0] ?? answered)])
+      assert.isNull((yield* runs.waiting({ limit: open.length })).next)
     })
     yield* Effect.provideService(list, Principal, owner)
     assert.deepStrictEqual(yield* asNewOwner(runs.waiting({ limit: 10 })), { runs: [], next: null })
@@ -257,6 +258,12 @@ export const runContinueContract = (test: ContractTest): void => {
     assert.isFalse(yield* appendTo(lease, [sampleEvent(12)]))
     yield* settleTurn({ ...waiting, lease: taken.lease, leg: 1, answerId: next.answerId }, { status: "FAILED" })
     assert.deepStrictEqual(yield* runs.continue(next), repeated)
+
+    const other = yield* waitingTurn(id)
+    const last = yield* sampleContinue(other)
+    const held = expectTag(yield* runs.continue(last), "Started").lease
+    yield* settleTurn({ ...other, lease: held, leg: 1, answerId: last.answerId })
+    assert.deepStrictEqual(yield* runs.continue(last), { ...repeated, runId: other.runId })
   })
 
   test("MUST go on for many rounds", function* () {

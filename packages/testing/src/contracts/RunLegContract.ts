@@ -8,6 +8,7 @@ import {
   asNewOwner,
   awkwardJson,
   longText,
+  moment,
   newOwner,
   sampleCall,
   sampleEvent,
@@ -233,6 +234,13 @@ const settling = (test: ContractTest): void => {
     assert.deepStrictEqual((yield* storedRun(first.runId)).usage, { ...sampleUsage(7, 70, 0.75), estimated: true })
   })
 
+  test("MUST keep the time of the first token of the first leg that has one", function* () {
+    const first = yield* pauseTurn(yield* startTurn((yield* openThread).id), { firstTokenAt: null })
+    const second = yield* pauseTurn(yield* continueTurn(first), { firstTokenAt: moment(3) })
+    yield* settleTurn(yield* continueTurn(second), { firstTokenAt: moment(4) })
+    assert.deepStrictEqual((yield* storedRun(first.runId)).firstTokenAt, moment(3))
+  })
+
   test("MUST let one of two concurrent ends win", function* () {
     const runs = yield* RunStore
     const { id } = yield* openThread
@@ -262,6 +270,21 @@ const settling = (test: ContractTest): void => {
     assert.deepStrictEqual(before.usage, sampleUsage(1, 1))
     assert.strictEqual((yield* storedMessages(id)).length, 2)
     assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(eventSequence), [1, 9])
+  })
+
+  test("MUST answer false to another end than the stored one, under the same lease", function* () {
+    const statuses = ["COMPLETED", "FAILED", "CANCELLED", "REQUIRES_ACTION"] as const
+    for (const status of statuses) {
+      const turn = yield* startTurn((yield* openThread).id)
+      assert.isTrue(yield* settleTurn(turn, { status }))
+      const before = yield* storedRun(turn.runId)
+      for (const other of statuses) {
+        // A run whose calls were open may have been cancelled since, so that its settlement is a repeat.
+        if (other === status || (status === "CANCELLED" && other === "REQUIRES_ACTION")) continue
+        assert.isFalse(yield* settleTurn(turn, { status: other }), `${other} after ${status}`)
+      }
+      assert.deepStrictEqual(yield* storedRun(turn.runId), before)
+    }
   })
 
   test("MUST answer true to a repeated settlement of a leg whose open calls were closed since", function* () {

@@ -100,6 +100,17 @@ export const runQueueContract = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* runs.activate(queued.lease, anHour, 0), { _tag: "Lost" })
   })
 
+  test("MUST answer Lost to an activation of a run that has ended", function* () {
+    const runs = yield* RunStore
+    const { id } = yield* openThread
+    const first = yield* startTurn(id)
+    const queued = yield* queueTurn(id)
+    yield* settleTurn(first)
+    expectTag(yield* runs.activate(queued.lease, anHour, 0), "Started")
+    yield* settleTurn(queued)
+    assert.deepStrictEqual(yield* runs.activate(queued.lease, anHour, 0), { _tag: "Lost" })
+  })
+
   test("MUST answer Waiting while a run is in progress, and name it", function* () {
     const runs = yield* RunStore
     const { id } = yield* openThread

@@ -5,6 +5,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { type Sentence, storeSuite } from "./ContractTest.ts"
+import { eraseEverything } from "./Erasing.ts"
 import { asNewOwner } from "./Samples.ts"
 import { refusedWhileErasing, tenTimes } from "./Scenes.ts"
 
@@ -49,5 +50,12 @@ export const sealedSecretStoreContract = (test: Sentence<OwnerStore | SealedSecr
 
   test("MUST NOT keep a secret while everything of the principal is being erased", function* () {
     yield* refusedWhileErasing((yield* SealedSecretStore).put(name, bytes(1)))
+  })
+
+  test("MUST be gone when everything of the principal is erased, and stay for other owners", function* () {
+    const { put } = yield* SealedSecretStore
+    yield* put(name, bytes(1))
+    assert.isNull(yield* asNewOwner(Effect.andThen(Effect.andThen(put(name, bytes(2)), eraseEverything), found)))
+    assert.deepStrictEqual(yield* found, [1])
   })
 }

@@ -34,6 +34,7 @@ import {
   queueTurn,
   settleTurn,
   startTurn,
+  storedRun,
   waitingTurn
 } from "./Scenes.ts"
 
@@ -292,7 +293,10 @@ export const threadStoreContract = (test: ContractTest): void => {
       role: "assistant",
       status: "IN_PROGRESS",
       content: null,
-      toolCalls: []
+      toolCalls: [],
+      provider: turn.begin.run.provider,
+      model: turn.begin.run.model,
+      createdAt: (yield* storedRun(turn.runId)).startedAt ?? assert.fail("The run has not started.")
     })
     yield* settleTurn(turn)
     const settled = yield* listedMessages(id)
@@ -433,7 +437,7 @@ export const threadStoreContract = (test: ContractTest): void => {
     const { runId } = yield* startTurn(thread.id, { decidedOn: handed.revision })
     assert.strictEqual(Option.getOrThrow(yield* runs.get(runId)).assistantId, other.id)
     assert.isTrue(yield* store.handOver(thread.id, null))
-    yield* expectAnswering(thread.assistantId)
+    assert.isUndefined((yield* expectAnswering(thread.assistantId)).thread.actingAssistantId)
     assert.isTrue(yield* store.handOver(thread.id, other.id))
     assert.isTrue(yield* assistants.remove(other.id))
     const { thread: after } = yield* expectAnswering(thread.assistantId)

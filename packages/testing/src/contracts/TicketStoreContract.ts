@@ -6,6 +6,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest, Stores } from "./ContractTest.ts"
+import { eraseEverything } from "./Erasing.ts"
 import { asNewOwner, moment } from "./Samples.ts"
 import { openThread, refusedWhileErasing, tenTimes } from "./Scenes.ts"
 
@@ -46,6 +47,15 @@ export const ticketStoreContract = (test: ContractTest<TicketStore | Stores>): v
     const ticket = yield* sampleTicket()
     yield* refusedWhileErasing((yield* TicketStore).insert(ticket))
     assert.isTrue(Option.isSome(yield* redeem(ticket.hash)))
+  })
+
+  test("MUST be gone when everything of the principal is erased, and stay for other owners", function* () {
+    const store = yield* TicketStore
+    const [ours, theirs] = [yield* sampleTicket(), yield* asNewOwner(sampleTicket())]
+    assert.isTrue(yield* store.insert(ours))
+    yield* Principal.provide(theirs.ownerId)(Effect.andThen(store.insert(theirs), eraseEverything))
+    assert.isTrue(Option.isNone(yield* redeem(theirs.hash)))
+    assert.isTrue(Option.isSome(yield* redeem(ours.hash)))
   })
 
   test("MUST NOT keep a ticket for a thread of another owner", function* () {

@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type Sentence, storeSuite } from "./ContractTest.ts"
+import { eraseEverything } from "./Erasing.ts"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
 import { refusedWhileErasing, tenTimes } from "./Scenes.ts"
 
@@ -276,5 +277,25 @@ export const webhookStoreContract = (test: Sentence<Needed>): void => {
       insertOrder(yield* sampleDelivery(webhook.id)),
       store.retry(delivery, yield* work("late"), null)
     )
+  })
+
+  test("MUST be gone when everything of the principal is erased, and stay for other owners", function* () {
+    const make = Effect.gen(function* () {
+      const webhook = yield* stored()
+      const delivery = yield* sampleDelivery(webhook.id)
+      assert.isTrue(yield* insertOrder(delivery))
+      return Effect.all([find(webhook.id), findDelivery(delivery.id)])
+    })
+    const ours = yield* make
+    const before = yield* ours
+    yield* asNewOwner(
+      Effect.gen(function* () {
+        const theirs = yield* make
+        yield* eraseEverything
+        assert.deepStrictEqual(yield* theirs, [undefined, undefined])
+      })
+    )
+    assert.deepStrictEqual(yield* ours, before)
+    assert.isFalse(before.includes(undefined))
   })
 }
