@@ -9,30 +9,20 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { branchContract } from "./BranchContract.ts"
-import type { ContractTest, Stores } from "./ContractTest.ts"
+import type { ContractTest } from "./ContractTest.ts"
 import { runBeginContract } from "./RunBeginContract.ts"
 import { runContinueContract } from "./RunContinueContract.ts"
 import { runHistoryContract } from "./RunHistoryContract.ts"
 import { runLeaseContract } from "./RunLeaseContract.ts"
 import { runLegContract } from "./RunLegContract.ts"
 import { runQueueContract } from "./RunQueueContract.ts"
-import {
-  asNewOwner,
-  type BeginFields,
-  moment,
-  sampleAnswers,
-  sampleBegin,
-  sampleContinue,
-  sampleEvent,
-  sampleSettlement
-} from "./Samples.ts"
+import { asNewOwner, moment, sampleBegin, sampleContinue, sampleSettlement } from "./Samples.ts"
 import {
   runChanges,
   anHour,
   appendTo,
   continueTurn,
   openThread,
-  pauseTurn,
   queueTurn,
   settleTurn,
   startTurn,
@@ -41,8 +31,6 @@ import {
   type Turn,
   waitingTurn
 } from "./Scenes.ts"
-
-type Needed = Stores | Principal
 
 export const runStoreContract = (test: ContractTest): void => {
   describe("begin", () => runBeginContract(test))
@@ -107,56 +95,6 @@ const reading = (test: ContractTest): void => {
       const told = yield* Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
       assert.deepInclude(Option.getOrThrow(told), { cancel, threadId: id })
     }
-  })
-
-  test.withCapability("signals")("MUST report every change of a run", function* () {
-    const runs = yield* RunStore
-    /** Makes changes of new runs until one of them was reported so many times. */
-    const expectSignals = (times: number, change: (mine: Set<RunId>) => Effect.Effect<unknown, unknown, Needed>) => {
-      const mine = new Set<RunId>()
-      const signals = new Map<RunId, number>()
-      const last = Stream.filter(runChanges(runs), ({ runId }) => {
-        signals.set(runId, (signals.get(runId) ?? 0) + 1)
-        return mine.has(runId) && signals.get(runId) === times
-      })
-      return Effect.raceFirst(Stream.runHead(last), Effect.forever(change(mine)))
-    }
-    const beginning = Effect.fnUntraced(function* (mine: Set<RunId>, threadId: ThreadId, fields: BeginFields) {
-      const begin = yield* sampleBegin(threadId, fields)
-      mine.add(begin.run.id)
-      return yield* runs.begin(begin)
-    })
-    // The first signal of a run tells that it has begun, and the second one of a run that waits that its leg has ended.
-    const changes: ReadonlyArray<readonly [number, (turn: Turn) => Effect.Effect<unknown, unknown, Needed>]> = [
-      [2, (turn) => appendTo(turn.lease, [sampleEvent(2)])],
-      [2, (turn) => settleTurn(turn)],
-      [3, (turn) => Effect.andThen(pauseTurn(turn), runs.answer(sampleAnswers(turn)))],
-      [3, (turn) => Effect.flatMap(pauseTurn(turn), (waiting) => continueTurn(waiting))]
-    ]
-    for (const [times, change] of changes) {
-      yield* expectSignals(
-        times,
-        Effect.fnUntraced(function* (mine) {
-          const turn = yield* startTurn((yield* openThread).id)
-          mine.add(turn.runId)
-          yield* change(turn)
-        })
-      )
-    }
-    yield* expectSignals(
-      1,
-      Effect.fnUntraced(function* (mine) {
-        yield* beginning(mine, (yield* openThread).id, { saves: true })
-      })
-    )
-    yield* expectSignals(
-      1,
-      Effect.fnUntraced(function* (mine) {
-        const { id } = yield* openThread
-        yield* startTurn(id)
-        yield* beginning(mine, id, {})
-      })
-    )
   })
 }
 
