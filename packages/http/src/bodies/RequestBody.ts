@@ -108,19 +108,19 @@ const bodyFor = <S extends Schema.ConstraintDecoder<unknown>>(
       if (raw.value === undefined && !isOptional)
         return Result.fail([{ loc: ["body"], msg: "Field required", type: "missing" }])
       if (holdsMoreThan(raw.value, many)) {
-        const read = Result.mapError(decodeHuge(raw.value), problemsIn)
+        const read = Result.mapError(decodeHuge(raw.value), ({ issue }) => toProblems(issue, ["body"]))
         return found.length === 0 || Result.isFailure(read) ? read : Result.fail(found.slice(0, mostTold))
       }
       const exact = decodeExactly(raw.value ?? null)
       if (Result.isSuccess(exact)) return found.length === 0 ? Result.succeed(exact.success) : Result.fail(found)
-      const issues = problemsIn(exact.failure).filter((issue) => isExact || isReported(issue))
+      const issues = toProblems(exact.failure.issue, ["body"]).filter((issue) => isExact || isReported(issue))
       const problems = [...issues.filter((issue) => !found.some((each) => isSameLoc(each, issue))), ...found]
-      return problems.length > 0 ? Result.fail(problems) : Result.mapError(decodeLoosely(raw.value ?? null), problemsIn)
+      return problems.length > 0
+        ? Result.fail(problems)
+        : Result.mapError(decodeLoosely(raw.value ?? null), ({ issue }) => toProblems(issue, ["body"]))
     }
   }
 }
-
-const problemsIn = ({ issue }: Schema.SchemaError) => toProblems(issue, ["body"])
 
 /**
  * Values of a body. When it holds more, it is decoded up to its first problem: to find and list all of them would hold up every other
