@@ -324,6 +324,17 @@ describe("OpenAI's realtime client", () => {
     assert.strictEqual((await next("error")).error.code, "invalid_json")
   })
 
+  it("takes null for a prompt and a voice that nobody has set", async () => {
+    await using service = await start(asks("Hello", "Hi."))
+    const { client, next, typed, until, all } = await service.client()
+    typed("Hello")
+    await next("response.done")
+    const session = { type: "realtime", prompt: null, audio: { output: { voice: null } } }
+    client.socket.send(JSON.stringify({ type: "session.update", session }))
+    const answer = await until(() => all("session.updated")[0] ?? all("error")[0])
+    assert.strictEqual(answer.type, "session.updated")
+  })
+
   it("changes instructions and tools while it speaks, and the next session of the thread keeps them", async () => {
     const script = [
       [read("One"), say("First."), read("Two"), callTool("weather", {}), say("Sunny."), hang],
