@@ -41,6 +41,8 @@ interface Waiting {
 /** How much a client may prepare before it asks for a response. */
 const mostPending = 100
 const mostPendingCharacters = 200_000
+/** A session takes this many outputs of functions in one frame. */
+const outputsAtOnce = 32
 
 export const openAiWire = (connection: Connection): SessionWire => {
   const { hold, query, receive } = connection
@@ -300,8 +302,10 @@ export const openAiWire = (connection: Connection): SessionWire => {
     waiting = []
     const isCommit = committed !== null
     committed = null
-    if (given.length > 0 && frame({ _tag: "ToolOutputs", outputs: given }))
-      for (const { toolCallId } of given) calls.delete(toolCallId)
+    for (let from = 0; from < given.length; from += outputsAtOnce) {
+      const outputs = given.slice(from, from + outputsAtOnce)
+      if (frame({ _tag: "ToolOutputs", outputs })) for (const { toolCallId } of outputs) calls.delete(toolCallId)
+    }
     if (isCommit) {
       frame({ _tag: "Commit" })
       // A vendor that ends turns itself may wait for this word; one that does not know it answers anyway.
