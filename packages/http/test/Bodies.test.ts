@@ -445,6 +445,14 @@ describe("a message body", () => {
       assert.deepStrictEqual(problemsIn(await service.call("POST", path, list)), ["body value_error"])
   })
 
+  it("of unknown fields alone is refused with what is missing", async () => {
+    await using service = await open([])
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const { thread_id } = (await service.call("POST", `/assistants/${assistant_id}/threads`)).body
+    const answer = await service.call("PUT", `/threads/${thread_id}`, { meta: {} })
+    assert.deepStrictEqual(problemsIn(answer), ["body.metadata value_error"])
+  })
+
   it("ignores what its endpoint does not have", async () => {
     await using service = await open([say("1"), say("2")])
     assert.strictEqual((await send(service, { content: "x", router: { anything: 1 } })).status, 200)

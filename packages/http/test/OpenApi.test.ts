@@ -120,6 +120,7 @@ describe("the document", () => {
       ["/assistants", { skip: 0, limit: 100 }],
       ["/threads", { skip: 0, limit: 100, include_messages: true }],
       ["/threads/{thread_id}/runs", { limit: 20 }],
+      ["/evals/cases", { limit: 20 }],
       ["/models", { skip: 0, limit: 100 }],
       ["/billing/usage/recent", { page: 1, page_size: 25 }]
     ]
@@ -128,6 +129,24 @@ describe("the document", () => {
         "default" in schema ? [[name, schema.default]] : []
       )
       assert.deepStrictEqual(Object.fromEntries(found), expected, path)
+    }
+  })
+
+  it("tells how many records a page of each list may have", async () => {
+    const { paths } = JSON.parse(readFileSync(file, "utf8"))
+    await using service = await open([])
+    const limits = Object.entries<Record<string, { parameters: ReadonlyArray<{ name: string; schema: object }> }>>(
+      paths
+    ).flatMap(([path, { get }]) =>
+      (get?.parameters ?? []).flatMap(({ name, schema }) =>
+        name === "limit" && "maximum" in schema ? [[path, Number(schema.maximum)] as const] : []
+      )
+    )
+    assert.isAtLeast(limits.length, 20)
+    for (const [path, most] of limits) {
+      const list = path.replaceAll(/\{\w+\}/gu, "00000000-0000-0000-0000-000000000000")
+      assert.notStrictEqual((await service.call("GET", `${list}?limit=${most}`)).status, 422, path)
+      assert.strictEqual((await service.call("GET", `${list}?limit=${most + 1}`)).status, 422, path)
     }
   })
 

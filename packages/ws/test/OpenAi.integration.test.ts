@@ -137,6 +137,36 @@ describe("OpenAI's realtime client", () => {
     assert.strictEqual((await next("error")).error.param, "item.call_id")
   })
 
+  it("takes one output for each call, and one item for each id", async () => {
+    await using service = await start([[read("Weather?"), callTool("weather", {}), say("Sunny."), hang]])
+    const { all, next, send, typed } = await service.client()
+    send({ type: "session.update", session: { type: "realtime", tools: [weather] } })
+    await next("session.updated")
+    typed("Weather?")
+    const { call_id } = await next("response.function_call_arguments.done")
+    await next("response.done")
+    const give = (id: string, output: string) =>
+      send({ type: "conversation.item.create", item: { type: "function_call_output", id, call_id, output } })
+    give("output_1", "sun")
+    give("output_2", "rain")
+    assert.strictEqual((await next("error")).error.param, "item.call_id")
+    send({
+      type: "conversation.item.create",
+      item: { type: "message", id: "output_1", role: "user", content: [{ type: "input_text", text: "Well?" }] }
+    })
+    assert.strictEqual((await next("error")).error.param, "item.id")
+    send({ type: "response.create" })
+    await next("response.done")
+    assert.strictEqual(all("response.output_audio_transcript.done").at(-1)?.transcript, "Sunny.")
+    const sent = service.voice.commands.flatMap((each) => (each._tag === "ToolOutputs" ? each.outputs : []))
+    assert.deepStrictEqual(
+      sent.map(({ output }) => output),
+      ["sun"]
+    )
+    give("output_3", "snow")
+    assert.strictEqual((await next("error")).error.param, "item.call_id")
+  })
+
   const pay: HostedTool = {
     definition: { name: "pay", description: null, parameters: null },
     needsApproval: true,
@@ -292,6 +322,17 @@ describe("OpenAI's realtime client", () => {
     ])
     client.socket.send("[1]")
     assert.strictEqual((await next("error")).error.code, "invalid_json")
+  })
+
+  it("takes null for a prompt and a voice that nobody has set", async () => {
+    await using service = await start(asks("Hello", "Hi."))
+    const { client, next, typed, until, all } = await service.client()
+    typed("Hello")
+    await next("response.done")
+    const session = { type: "realtime", prompt: null, audio: { output: { voice: null } } }
+    client.socket.send(JSON.stringify({ type: "session.update", session }))
+    const answer = await until(() => all("session.updated")[0] ?? all("error")[0])
+    assert.strictEqual(answer.type, "session.updated")
   })
 
   it("changes instructions and tools while it speaks, and the next session of the thread keeps them", async () => {

@@ -1,7 +1,9 @@
 // The JSON of single frames.
-import { DocumentId } from "@colloquy/core/adapters"
+import { describeModel, DocumentId } from "@colloquy/core/adapters"
+import type { ClientInput } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"
 import { makeResponses } from "../src/openai/Responses.ts"
+import { openAiWire } from "../src/openai/Wire.ts"
 import { readText, writeEvent } from "../src/Wire.ts"
 
 describe("frames", () => {
@@ -71,4 +73,47 @@ it("in OpenAI's protocol the end of a hosted call has the place of the call in i
   const completions = begun.map((event) => ({ ...event, type: "response.mcp_call.completed" }))
   assert.deepStrictEqual(sent.slice(-2), completions.toReversed())
   assert.deepInclude(sent.at(-2), { output_index: 1 })
+})
+
+it("in OpenAI's protocol all outputs that wait reach the session, which takes 32 at once", async () => {
+  const inputs: Array<ClientInput> = []
+  const wire = openAiWire({
+    query: new URLSearchParams(),
+    models: [describeModel({ name: "m", provider: "p", modelType: "realtime" })],
+    documentUrl: undefined,
+    takesFrames: () => false,
+    send: () => {},
+    receive: (input) => void inputs.push(input),
+    hold: () => {}
+  })
+  const send = (event: object) => wire.onText(JSON.stringify(event), 1)
+  send({ type: "response.create" })
+  const format = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
+  wire.event({
+    _tag: "SessionBegin",
+    sessionId: "s",
+    threadId: "t",
+    assistantId: "a",
+    inputFormat: format,
+    outputFormat: format,
+    provider: "p",
+    model: "m"
+  })
+  await Promise.resolve()
+  const ids = Array.from({ length: 40 }, (_, index) => `call_${index}`)
+  for (const toolCallId of ids) wire.event({ _tag: "ToolCall", toolCallId, name: "look", arguments: {}, hosted: false })
+  for (const call_id of ids)
+    send({ type: "conversation.item.create", item: { type: "function_call_output", call_id, output: "x" } })
+  send({ type: "response.create" })
+  const given = inputs.flatMap((input) =>
+    input._tag === "Frame" && input.frame._tag === "ToolOutputs" ? [input.frame.outputs] : []
+  )
+  assert.deepStrictEqual(
+    given.map(({ length }) => length),
+    [32, 8]
+  )
+  assert.deepStrictEqual(
+    given.flat().map(({ toolCallId }) => toolCallId),
+    ids
+  )
 })

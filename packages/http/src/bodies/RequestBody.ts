@@ -117,7 +117,7 @@ const bodyFor = <S extends Schema.ConstraintDecoder<unknown>>(
       const problems = [...issues.filter((issue) => !found.some((each) => isSameLoc(each, issue))), ...found]
       return problems.length > 0
         ? Result.fail(problems)
-        : Result.mapError(decodeLoosely(raw.value ?? null), () => problems)
+        : Result.mapError(decodeLoosely(raw.value ?? null), ({ issue }) => toProblems(issue, ["body"]))
     }
   }
 }

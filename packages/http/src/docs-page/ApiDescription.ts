@@ -113,9 +113,9 @@ const describeParameter = (parameter: unknown, shapes: typeof queryShapes): unkn
   return shape === undefined ? record : { ...record, schema: shape }
 }
 
-const shapesAt = (path: string): typeof queryShapes => {
+const shapesAt = (path: string, parameters: ReadonlyArray<unknown>): typeof queryShapes => {
   if (path.startsWith("/models")) return catalogShapes
-  if (path.endsWith("/runs")) return cursorShapes
+  if (parameters.some((each) => recordOrEmpty(each)["name"] === "cursor")) return cursorShapes
   return path.endsWith("/memories") ? memoryShapes : queryShapes
 }
 
@@ -157,7 +157,7 @@ const describeOperation = (operation: unknown, path: string): JsonRecord => {
   const own: ReadonlyArray<unknown> = Array.isArray(parameters) ? parameters : []
   return {
     ...rest,
-    parameters: [...own.map((each) => describeParameter(each, shapesAt(path))), ...hostHeaders],
+    parameters: [...own.map((each) => describeParameter(each, shapesAt(path, own))), ...hostHeaders],
     ...(requestBody === undefined ? {} : { requestBody: describeBody(requestBody) }),
     responses: mapRecord(responses, (each, status) => describeResponse(each, status, path))
   }

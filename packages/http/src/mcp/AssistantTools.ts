@@ -116,7 +116,7 @@ export const makeAssistantTools = Effect.gen(function* () {
     if (Result.isFailure(read)) return refused(toProblems(read.failure.issue, []).map(inWords).join(" "))
     const { message: content, thread_id } = read.success
     // Models write an empty text for a value that they do not have.
-    const threadId = thread_id === undefined || thread_id === "" ? null : ThreadId.make(thread_id)
+    const threadId = thread_id === undefined || thread_id === "" ? null : ThreadId.make(thread_id.toLowerCase())
     if (threadId !== null && (yield* threads.get(threadId)).thread.assistantId !== assistant.id)
       return refused("This conversation is with another assistant.")
     return yield* turns.start({

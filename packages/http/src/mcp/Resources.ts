@@ -84,9 +84,10 @@ export const makeResources = Effect.gen(function* () {
   const read = (uri: string): Effect.Effect<ReadResourceResult["contents"] | null, unknown, Principal> => {
     const [, kind, id = ""] = /^colloquy:\/\/(threads|documents)\/([0-9a-f-]{36})$/iu.exec(uri) ?? []
     const missing = () => Effect.succeed(null)
-    if (kind === "threads") return Effect.catchTag(readThread(uri, id), "ThreadNotFound", missing)
+    if (kind === "threads") return Effect.catchTag(readThread(uri, id.toLowerCase()), "ThreadNotFound", missing)
     if (kind !== "documents" || documents === null) return Effect.succeed(null)
-    return Effect.catchTags(readDocument(documents, uri, id), { DocumentNotFound: missing, BlobNotFound: missing })
+    const found = readDocument(documents, uri, id.toLowerCase())
+    return Effect.catchTags(found, { DocumentNotFound: missing, BlobNotFound: missing })
   }
 
   return { list, read }

@@ -2,7 +2,7 @@
  * `POST /mcp`: streamable HTTP by the official SDK, as a wing of the API: `webHandler({ …, wings: [mcp] })`. It speaks the stateless revision
  * 2026-07-28, and those from 2024-11-05 to 2025-11-25 without sessions: every request stands for itself, so any process may answer it.
  */
-import type { Principal } from "@colloquy/core"
+import { Allowances, Principal } from "@colloquy/core"
 import type { IdempotencyKey } from "@colloquy/core/adapters"
 import {
   createMcpHandler,
@@ -28,6 +28,8 @@ import { IdempotencyHeader, turnErrors } from "../endpoints/MessagesApi.ts"
 import { withBearerKey } from "../guards/BearerKey.ts"
 import { readIdempotency } from "../handlers/Idempotency.ts"
 import { HttpSettings } from "../HttpSettings.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+import { isRecord } from "../wire/Json.ts"
 import { NeedsScope } from "../wire/Middleware.ts"
 import type { Wing } from "../wings/Wing.ts"
 import { served, wingApi } from "../wings/WingEndpoints.ts"
@@ -62,7 +64,7 @@ const makeServer = Effect.gen(function* () {
   const tools = yield* makeAssistantTools
   const resources = yield* makeResources
 
-  return (run: Run, idempotency: IdempotencyKey | null) => {
+  return (run: Run, keyFor: (id: unknown) => IdempotencyKey | null) => {
     const server = new Server(
       { name: "colloquy", version: "1.0.0" },
       {
@@ -73,9 +75,9 @@ const makeServer = Effect.gen(function* () {
     server.setRequestHandler("tools/list", ({ params }) => run(tools.list(pageStart(params?.cursor))))
     server.setRequestHandler("tools/call", async ({ params }, context) => {
       // Only in the stateless revision can a result ask the person something.
-      const { envelope, signal } = context.mcpReq
+      const { envelope, id, signal } = context.mcpReq
       const canAsk = envelope !== undefined && server.getClientCapabilities()?.elicitation !== undefined
-      const asked = { name: params.name, args: params.arguments ?? {}, context, canAsk, idempotency }
+      const asked = { name: params.name, args: params.arguments ?? {}, context, canAsk, idempotency: keyFor(id) }
       const result = await run(tools.call(asked), signal)
       if (result === null) throw invalid(`There is no tool ${params.name}.`)
       return result
@@ -104,11 +106,18 @@ const pageStart = (cursor = "0"): number => {
   return Number(cursor)
 }
 
+/** In a batch, each message has a key of its own, by its place. */
+const messageKey = (messages: ReadonlyArray<unknown>, { key, fingerprint }: IdempotencyKey, id: unknown) => ({
+  key: `${key}:${messages.findIndex((message) => isRecord(message) && message["id"] === id)}`,
+  fingerprint
+})
+
 const handlers = HttpApiBuilder.group(
   api,
   "mcp",
   Effect.fnUntraced(function* (group) {
     const bounds = yield* HttpSettings
+    const { takeRequest } = yield* Allowances
     const server = yield* makeServer
 
     return group.handleRaw(
@@ -116,10 +125,16 @@ const handlers = HttpApiBuilder.group(
       Effect.fnUntraced(function* (raw) {
         const { value: parsedBody } = yield* readBody(raw.request, raw.endpoint.payload, bounds, noFiles)
         const { idempotency = null } = yield* readIdempotency(raw, () => ({ parsedBody }))
+        const batch: ReadonlyArray<unknown> | null = Array.isArray(parsedBody) ? parsedBody : null
+        const principal = yield* Principal
+        // The request itself is counted already, and the protocol takes no more than 100 messages.
+        yield* Effect.forEach(batch?.slice(1, 100) ?? [], () => Effect.mapError(takeRequest(principal), toWireError))
+        const keyFor = (id: unknown) =>
+          batch === null || idempotency === null ? idempotency : messageKey(batch, idempotency, id)
         const context = yield* Effect.context<Principal>()
         const run: Run = (effect, signal) =>
           Effect.runPromiseWith(context)(effect, signal === undefined ? {} : { signal })
-        const handler = createMcpHandler(() => server(run, idempotency), { responseMode: "sse" })
+        const handler = createMcpHandler(() => server(run, keyFor), { responseMode: "sse" })
         const request = new Request("http://mcp.invalid/mcp", { method: "POST", headers: { ...raw.request.headers } })
         return HttpServerResponse.fromWeb(yield* Effect.promise(() => handler.fetch(request, { parsedBody })))
       })

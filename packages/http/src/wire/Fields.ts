@@ -125,8 +125,7 @@ export const memoryShapes: typeof queryShapes = {
 /** Where lists with a cursor differ. */
 export const cursorShapes: typeof queryShapes = {
   ...queryShapes,
-  limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
-  cursor: { type: "string" }
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 20 }
 }
 
 /** Where the catalogue differs: its pages may be far larger. */

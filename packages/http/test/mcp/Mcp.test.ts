@@ -6,6 +6,7 @@ import type { HostedCall } from "@colloquy/core/adapters"
 import { callTool, callTools, fail, gate, say, type ScriptStep } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
 import { mcp } from "../../src/mcp/index.ts"
 import { openWithDocuments } from "../DocumentService.ts"
 import { keys, open, type Service, type ServiceOptions, tool } from "../Service.ts"
@@ -102,6 +103,9 @@ describe.each(revisions)("in the revision %s", (_, revision) => {
     const read = async (uri = "") => (await client.readResource({ uri })).contents[0]
     assert.deepInclude(await read(document?.uri), { mimeType: "text/plain", text: "A note." })
     const conversation = await read(thread?.uri)
+    const upper = (uri = "") => uri.replace(/[^/]+$/u, (id) => id.toUpperCase())
+    assert.deepInclude(await read(upper(document?.uri)), { uri: upper(document?.uri), text: "A note." })
+    assert.deepInclude(await read(upper(thread?.uri)), { ...conversation, uri: upper(thread?.uri) })
     assert.match(
       conversation !== undefined && "text" in conversation ? conversation.text : "",
       /^## user, .*\n\nHi\n\n## assistant, /u
@@ -246,5 +250,36 @@ describe("a call under way", () => {
       [(await service.call("GET", "/mcp")).status, (await service.call("POST", "/mcp", body, { key: null })).status],
       [405, 401]
     )
+  })
+
+  const batch = async (service: Service, ...messages: ReadonlyArray<string>) => {
+    const id = await newAssistant(service, { name: "a" })
+    const name = `a_${id.replaceAll("-", "")}`
+    return messages.map((message, index) => ({
+      jsonrpc: "2.0",
+      id: index,
+      method: "tools/call",
+      params: { name, arguments: { message } }
+    }))
+  }
+  const accept = "application/json, text/event-stream"
+
+  it("that stands in a batch with others has an answer of its own under their Idempotency-Key", async () => {
+    await using service = await openMcp([say("Yes."), say("Yes.")])
+    const body = await batch(service, "One?", "Two?")
+    const headers = { "idempotency-key": "k", accept }
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const { text } = await service.call("POST", "/mcp", body, { headers })
+      const runs = [...text.matchAll(/"run_id":"([^"]+)"/gu)].map(([, run]) => run)
+      assert.lengthOf(new Set(runs), 2, text)
+    }
+    assert.lengthOf(service.model.requests, 2)
+  })
+
+  it("counts as a request, also in a batch", async () => {
+    await using service = await openMcp([], { quota: { requestsPerMinute: 3 }, extra: TestClock.layer() })
+    const body = await batch(service, "One?", "Two?", "Three?")
+    const { status } = await service.call("POST", "/mcp", body, { headers: { accept } })
+    assert.deepStrictEqual([status, service.model.requests.length], [429, 0])
   })
 })

@@ -155,7 +155,7 @@ export const fixedChange = (before: Settings, after: Settings, hasSpoken: boolea
 const goOn = "Open a new connection with the other value; with the same thread_id it goes on with the conversation."
 
 const isSame = (one: Schema.Json | undefined, other: Schema.Json | undefined): boolean =>
-  JSON.stringify(one) === JSON.stringify(other)
+  JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
 
 /** The vendor's options. Some vendors have the voice and the turn detection at the top. */
 export const vendorOptions = ({ asked, model }: Settings): Fields => {

@@ -41,6 +41,8 @@ interface Waiting {
 /** How much a client may prepare before it asks for a response. */
 const mostPending = 100
 const mostPendingCharacters = 200_000
+/** A session takes this many outputs of functions in one frame. */
+const outputsAtOnce = 32
 
 export const openAiWire = (connection: Connection): SessionWire => {
   const { hold, query, receive } = connection
@@ -258,9 +260,12 @@ export const openAiWire = (connection: Connection): SessionWire => {
     )
     if (waiting.length >= mostPending || characters + JSON.stringify(item).length > mostPendingCharacters)
       return fail("too_many_items", "Too much waits for a response.create. Send it first.")
+    if (waiting.some((each) => each.id === id))
+      return fail("invalid_value", "An item with this id waits already.", "item.id")
     if (item.type === "function_call_output") {
       const name = calls.get(item.call_id)
-      if (name === undefined) return fail("invalid_value", "No call of a function has this call_id.", "item.call_id")
+      if (name === undefined || waiting.some(({ output }) => output?.toolCallId === item.call_id))
+        return fail("invalid_value", "No call of a function waits for an output with this call_id.", "item.call_id")
       waiting.push({ id, output: { toolCallId: item.call_id, name, output: item.output } })
       return added(record, true)
     }
@@ -297,7 +302,10 @@ export const openAiWire = (connection: Connection): SessionWire => {
     waiting = []
     const isCommit = committed !== null
     committed = null
-    if (given.length > 0) frame({ _tag: "ToolOutputs", outputs: given })
+    for (let from = 0; from < given.length; from += outputsAtOnce) {
+      const outputs = given.slice(from, from + outputsAtOnce)
+      if (frame({ _tag: "ToolOutputs", outputs })) for (const { toolCallId } of outputs) calls.delete(toolCallId)
+    }
     if (isCommit) {
       frame({ _tag: "Commit" })
       // A vendor that ends turns itself may wait for this word; one that does not know it answers anyway.
