@@ -41,8 +41,6 @@ interface Waiting {
 /** How much a client may prepare before it asks for a response. */
 const mostPending = 100
 const mostPendingCharacters = 200_000
-/** A session takes this many outputs of functions in one frame. */
-const outputsAtOnce = 32
 
 export const openAiWire = (connection: Connection): SessionWire => {
   const { hold, query, receive } = connection
@@ -254,14 +252,9 @@ export const openAiWire = (connection: Connection): SessionWire => {
       if (frame({ _tag: "Approval", ...decision })) added(record, true)
       return
     }
-    const characters = waiting.reduce(
-      (sum, { output, text = "" }) => sum + text.length + (output?.output.length ?? 0),
-      0
-    )
-    if (waiting.length >= mostPending || characters + JSON.stringify(item).length > mostPendingCharacters)
+    if (waiting.length >= mostPending || JSON.stringify([...waiting, item]).length > mostPendingCharacters)
       return fail("too_many_items", "Too much waits for a response.create. Send it first.")
-    if (waiting.some((each) => each.id === id))
-      return fail("invalid_value", "An item with this id waits already.", "item.id")
+    if (waiting.some((each) => each.id === id)) return fail("invalid_value", "This id waits already.", "item.id")
     if (item.type === "function_call_output") {
       const name = calls.get(item.call_id)
       if (name === undefined || waiting.some(({ output }) => output?.toolCallId === item.call_id))
@@ -302,8 +295,9 @@ export const openAiWire = (connection: Connection): SessionWire => {
     waiting = []
     const isCommit = committed !== null
     committed = null
-    for (let from = 0; from < given.length; from += outputsAtOnce) {
-      const outputs = given.slice(from, from + outputsAtOnce)
+    // A session takes 32 of them in one frame.
+    for (let from = 0; from < given.length; from += 32) {
+      const outputs = given.slice(from, from + 32)
       if (frame({ _tag: "ToolOutputs", outputs })) for (const { toolCallId } of outputs) calls.delete(toolCallId)
     }
     if (isCommit) {
@@ -355,11 +349,10 @@ export const openAiWire = (connection: Connection): SessionWire => {
         if (event.role === "assistant") return responses.words(event)
         return transcribed(event.itemId, "delta", { delta: event.text })
       case "TranscriptFinal":
-        if (event.role === "assistant") {
-          items.setWords(event.itemId, event.text)
-          return responses.words(event)
-        }
-        return transcribed(event.itemId, "completed", { transcript: event.text, usage: noDuration })
+        if (event.role !== "assistant")
+          return transcribed(event.itemId, "completed", { transcript: event.text, usage: noDuration })
+        items.setWords(event.itemId, event.text)
+        return responses.words(event)
       case "TranscriptFailed": {
         const error = { type: "transcription_error", code: "transcription_failed", message: "There is no transcript." }
         return transcribed(event.itemId, "failed", { error })
