@@ -19,11 +19,12 @@ const parse = (source: string): ReadonlyArray<Node> => {
 }
 
 /** Every module that the text names: static, re-exported, dynamic and in types. */
-export const importsIn = (source: string): ReadonlyArray<string> =>
-  parse(source)
-    .flatMap(everyNode)
-    .map((node) => nodeText(node["source"]))
-    .filter((name) => name !== undefined)
+export const importsIn = (source: string): ReadonlyArray<string> => {
+  const statements = parse(source)
+  // Only dynamic imports and those in types stand inside of statements.
+  const nodes = /\bimport\s*\(/u.test(source) ? statements.flatMap(everyNode) : statements
+  return nodes.map((node) => nodeText(node["source"])).filter((name) => name !== undefined)
+}
 
 /** Every regular expression that is written as a literal, and how many are made while the program runs. */
 export const patternsIn = (source: string): { readonly literals: ReadonlyArray<RegExp>; readonly made: number } => {
