@@ -103,7 +103,7 @@ describe.each(revisions)("in the revision %s", (_, revision) => {
     const read = async (uri = "") => (await client.readResource({ uri })).contents[0]
     assert.deepInclude(await read(document?.uri), { mimeType: "text/plain", text: "A note." })
     const conversation = await read(thread?.uri)
-    const upper = (uri = "") => uri.replace(/[^/]+$/u, (id) => id.toUpperCase())
+    const upper = (uri = "") => uri.replace(/[^/]+$/u, (part) => part.toUpperCase())
     assert.deepInclude(await read(upper(document?.uri)), { uri: upper(document?.uri), text: "A note." })
     assert.deepInclude(await read(upper(thread?.uri)), { ...conversation, uri: upper(thread?.uri) })
     assert.match(
