@@ -34,15 +34,16 @@ export interface Copy extends Disposable {
   readonly folder: string
 }
 
-const newFolder = (): Copy => {
+/** A folder that no check reads. It is inside of the repository, so that programs in it find the packages. */
+export const newFolder = (prefix: string): Copy => {
   mkdirSync(join(root, ".vitest"), { recursive: true })
-  const folder = mkdtempSync(join(root, ".vitest/copy-"))
+  const folder = mkdtempSync(join(root, ".vitest", prefix))
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
 /** Inside of the repository, because libraries are looked for in the folders above, and Next takes files of its workspace only. */
 const copyRepository = (): Copy => {
-  const copy = newFolder()
+  const copy = newFolder("copy-")
   for (const name of readdirSync(root).filter(isCopied))
     cpSync(join(root, name), join(copy.folder, name), { recursive: true, filter: isCopied })
   linkModules(copy.folder, copy.folder)
@@ -69,7 +70,7 @@ export const builtCopy = (): Copy => {
 
 /** Some of the examples beside the packages of a built copy. */
 export const copyExamples = (built: Copy, parts: ReadonlyArray<string>): Copy => {
-  const copy = newFolder()
+  const copy = newFolder("copy-")
   for (const part of parts)
     cpSync(join(root, "examples", part), join(copy.folder, part), { recursive: true, filter: isCopied })
   linkModules(built.folder, copy.folder)

@@ -1,7 +1,8 @@
 /** The picture of a terminal: two commands and what they really print, as SVG. Used by `npm run pictures` and by the test that it is true. */
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { newFolder } from "./Copy.ts"
 import { root } from "./Workspace.ts"
 
 const node = ["--conditions=colloquy-source", "--disable-warning=ExperimentalWarning"]
@@ -15,17 +16,11 @@ const printed = (parameters: ReadonlyArray<string>): ReadonlyArray<string> => {
 /** The first program of README.md, and the help of the command. */
 export const terminalLines = (readme: string): ReadonlyArray<string> => {
   const [, program = ""] = /^```ts\n([\s\S]*?)^```/mu.exec(readme) ?? []
-  // Inside of the repository, so that the program finds the packages; no check reads this folder.
-  mkdirSync(join(root, ".vitest"), { recursive: true })
-  const folder = mkdtempSync(join(root, ".vitest/picture-"))
-  try {
-    const file = join(folder, "hello.ts")
-    writeFileSync(file, program)
-    const help = printed([join(root, "packages/server/src/command/colloquy.ts")])
-    return ["$ node hello.ts", ...printed([file]), "", "$ npx colloquy", ...help]
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using work = newFolder("picture-")
+  const file = join(work.folder, "hello.ts")
+  writeFileSync(file, program)
+  const help = printed([join(root, "packages/server/src/command/colloquy.ts")])
+  return ["$ node hello.ts", ...printed([file]), "", "$ npx colloquy", ...help]
 }
 
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")

@@ -12,7 +12,7 @@ import { join } from "node:path"
 import pg from "pg"
 import { type RunningServer } from "../../packages/server/src/Server.ts"
 import { serverKey, startDemo } from "../../packages/server/test/TestServer.ts"
-import { builtCopy } from "../../scripts/Copy.ts"
+import { builtCopy, newFolder } from "../../scripts/Copy.ts"
 import { onPostgres } from "../databases.ts"
 import { type Frame, frames } from "./Frames.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
@@ -27,9 +27,8 @@ const isForCitus = ({ code }: Snippet) => /create_distributed_table|pg_dist_/u.t
 const snippetFrame = (snippet: Snippet): Frame | undefined =>
   frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))
 
-/** Inside of the repository, so that what a program imports is found; no check reads this folder. */
-mkdirSync(join(root, ".vitest"), { recursive: true })
-const folder = mkdtempSync(join(root, ".vitest/snippets-"))
+const programFolder = newFolder("snippets-")
+const { folder } = programFolder
 const work = join(folder, "work")
 
 let server: RunningServer
@@ -39,7 +38,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(folder, { recursive: true, force: true })
+  programFolder[Symbol.dispose]()
 })
 
 const snippetFileName = ({ language, name }: Snippet, frame: Frame | undefined): string =>

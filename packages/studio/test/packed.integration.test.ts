@@ -3,12 +3,13 @@ import { webHandler } from "@colloquy/http"
 import { assert, afterAll, beforeAll, it } from "@effect/vitest"
 import express from "express"
 import { once } from "node:events"
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { Browser, Page } from "playwright-core"
+import { newFolder } from "../../../scripts/Copy.ts"
 import { buildPage, pageModule } from "../../../scripts/StudioPage.ts"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
@@ -18,18 +19,11 @@ import { finished, lastText, openRoom, say, soon, visit } from "./StudioVisit.ts
 
 /** The module that the build writes in the place of `PageFiles.js`. */
 const publishedFiles = async (): Promise<typeof pageFiles> => {
-  const folder = join(import.meta.dirname, "../../../.vitest")
-  await mkdir(folder, { recursive: true })
-  const place = await mkdtemp(join(folder, "page-"))
-  try {
-    await writeFile(join(place, "PageFiles.mjs"), pageModule(await buildPage()))
-    const made: { readonly pageFiles: typeof pageFiles } = await import(
-      pathToFileURL(join(place, "PageFiles.mjs")).href
-    )
-    return made.pageFiles
-  } finally {
-    await rm(place, { recursive: true, force: true })
-  }
+  using work = newFolder("page-")
+  const file = join(work.folder, "PageFiles.mjs")
+  await writeFile(file, pageModule(await buildPage()))
+  const made: { readonly pageFiles: typeof pageFiles } = await import(pathToFileURL(file).href)
+  return made.pageFiles
 }
 
 const open = async (files: typeof pageFiles) => {
