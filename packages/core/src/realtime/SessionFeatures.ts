@@ -97,11 +97,12 @@ export const makeSessionFeatures = ({ hostTools, parts }: FeatureSources): Sessi
       jsonOutput: false
     }
     const offered = toolsOfHost(planned).filter((tool) => tool.offered?.(offeredIn) ?? true)
+    const taken = [...offered.map(({ definition }) => definition), ...clientTools]
     const texts = shares.flatMap(({ share }) => share.instructions ?? [])
     return {
       tools: [
         ...offered.map((tool) => ({ tool, part: hostToolsName })),
-        ...shares.flatMap(({ name, share }) => share.tools.map((tool) => ({ tool, part: name })))
+        ...shares.flatMap(({ name, share }) => withoutTaken(share.tools, taken).map((tool) => ({ tool, part: name })))
       ],
       instructions: texts.length === 0 ? null : texts.join("\n\n"),
       followUps: (exchange) =>

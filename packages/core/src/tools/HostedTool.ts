@@ -91,8 +91,8 @@ export interface HostedTool {
   /** Absent: offered in every turn. */
   readonly offered?: (turn: OfferedIn) => boolean
   /**
-   * True: left out of a turn in which a part or the client has a tool of this name. For tools whose names the host does not choose. Absent:
-   * such a turn is refused.
+   * True: left out of a turn in which another tool has this name: a part's or the client's, and for a tool of a part the host's. For tools
+   * whose names the host does not choose. Absent: such a turn is refused.
    */
   readonly yields?: boolean
   /** True: the owner chose its name, so a turn with another tool of this name is refused as the request's fault, not the server's. */
@@ -103,14 +103,14 @@ export interface HostedTool {
   readonly timeout?: Duration.Input | ((args: Schema.JsonObject) => Duration.Input)
 }
 
-/** The tools of a host without those that yield to a name that is taken. */
+/** The tools without those that yield to a name that is taken. */
 export const withoutTaken = (
-  hosted: ReadonlyArray<HostedTool>,
+  tools: ReadonlyArray<HostedTool>,
   taken: ReadonlyArray<{ readonly name: string }>
 ): ReadonlyArray<HostedTool> =>
-  hosted.some((tool) => tool.yields === true)
-    ? hosted.filter((tool) => tool.yields !== true || taken.every(({ name }) => name !== tool.definition.name))
-    : hosted
+  tools.some((tool) => tool.yields === true)
+    ? tools.filter((tool) => tool.yields !== true || taken.every(({ name }) => name !== tool.definition.name))
+    : tools
 
 /**
  * The host's own tools. Layers add up, in any order: `HostedTools.tools([clock])` over `Kernel.layer`. Two tools with the same name are

@@ -8,7 +8,7 @@ import type { Principal } from "../access/Principal.ts"
 import { tokensIn } from "../models/ReportedFigures.ts"
 import { type Supplement, makeSupplements } from "../threads/Supplement.ts"
 import type { Supplements } from "../threads/Message.ts"
-import type { HostedTool } from "../tools/HostedTool.ts"
+import { type HostedTool, withoutTaken } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
@@ -70,8 +70,9 @@ export const checkTools = (
   hosted: ReadonlyArray<HostedTool>
 ): Effect.Effect<void, TurnRefused> => {
   const tools = request.sendToModel === false ? [] : (request.tools ?? assistant.tools ?? [])
-  const all = [...planned.flatMap((part) => part.tools), ...hosted]
-  const names = all.map(({ definition }) => definition.name)
+  const ofHost = hosted.map(({ definition }) => definition)
+  const ofParts = planned.flatMap((part) => withoutTaken(part.tools, ofHost)).map(({ definition }) => definition)
+  const names = [...ofParts, ...ofHost].map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
     const part = planned.find((each) =>

@@ -17,7 +17,7 @@ import {
 } from "../models/Provider.ts"
 import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { AnsweringAssistant } from "../threads/Message.ts"
-import type { HostedTool } from "../tools/HostedTool.ts"
+import { type HostedTool, withoutTaken } from "../tools/HostedTool.ts"
 import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
 import { IgnoredOption } from "./IgnoredOption.ts"
 import { optionNames, optionsIn, withoutEffect, withoutModel } from "./IgnoredOptions.ts"
@@ -109,7 +109,7 @@ export const planTurn = (input: {
     metadata: request.metadata ?? null,
     jsonOutput: request.jsonOutput === true
   }
-  const offered = [...parts.tools, ...input.hosted].filter((tool) => tool.offered?.(turn) ?? true)
+  const offered = [...withoutTaken(parts.tools, tools), ...input.hosted].filter((tool) => tool.offered?.(turn) ?? true)
   const hosted = [...new Set(offered.map((tool) => tool.definition.name))]
   const taken = tools.findIndex((tool) => hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))

@@ -3,6 +3,7 @@ import { scripted, ScriptedRealtime, type ScriptStep, say as write, TestRealtime
 import {
   Assistants,
   FollowUps,
+  type HostedTool,
   HostedTools,
   Principal,
   Providers,
@@ -321,6 +322,39 @@ describe("tools that a session selects", () => {
       }
       yield* connect(guard("own", { review, session }), [[hang]])
     })
+  })
+
+  it.effect("a part's tool that yields is left out where the host or the client has its name", () => {
+    const tool = (name: string, description: string, yields: boolean): HostedTool => ({
+      definition: { name, description, parameters: null },
+      run: () => Effect.succeed(null),
+      yields
+    })
+    const offered = ["draw", "write", "read"].map((name) => tool(name, "the part's", true))
+    const part = TurnParts.part({
+      name: "servers",
+      plan: Schema.Null,
+      decide: () => Effect.succeed({ plan: null }),
+      tools: () => offered,
+      session: () => Effect.succeed({ tools: offered, instructions: null })
+    })
+    const hosted = [tool("draw", "the host's", false)]
+    return Effect.gen(function* () {
+      const tools = [{ name: "write", description: "the client's", parameters: null }]
+      const client = yield* TestRealtime.connect({ tools })
+      yield* client.next("SessionBegin")
+      yield* leave(client)
+      const [setup] = (yield* TestRealtime.ScriptedVoice).setups
+      assert.deepStrictEqual(setup?.tools.map(({ description, name }) => `${name} is ${description}`).toSorted(), [
+        "draw is the host's",
+        "read is the part's",
+        "write is the client's"
+      ])
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(Layer.provideMerge(part, TestRealtime.layer([[hang]], { providers: writing(), hosted })))
+    )
   })
 
   it.effect("what a part refuses refuses the session, and leaves nothing behind", () =>

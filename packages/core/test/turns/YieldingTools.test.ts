@@ -1,4 +1,4 @@
-/** A hosted tool that yields is left out of a turn in which a part or the client has its name. */
+/** A tool that yields is left out of a turn in which another tool has its name. */
 import { callTool, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { type HostedTool, HostedTools, Principal, TurnParts, Turns } from "@colloquy/core"
 import { assert, it } from "@effect/vitest"
@@ -21,7 +21,7 @@ const part = TurnParts.part({
   tools: () => [tool("draw", "the part's")]
 })
 
-it.effect("yields to a part's tool and to the client's", () =>
+it.effect("of the host yields to a part's tool and to the client's", () =>
   Effect.gen(function* () {
     const clients = { name: "write", description: "the client's", parameters: null }
     const reply = yield* (yield* Turns).send({ content: "?", tools: [clients] })
@@ -45,6 +45,39 @@ it.effect("yields to a part's tool and to the client's", () =>
         Layer.provideMerge(TestKernel.layer([callTool("draw", {}), say("Done.")])),
         Layer.fresh
       )
+    )
+  )
+)
+
+it.effect("of a part yields to the host's tool and to the client's", () =>
+  Effect.gen(function* () {
+    const clients = { name: "write", description: "the client's", parameters: null }
+    const reply = yield* (yield* Turns).send({ content: "?", tools: [clients] })
+    assert.strictEqual(reply.status, "COMPLETED")
+    const [first, second] = (yield* ScriptedModel).requests
+    assert.deepStrictEqual(
+      first?.tools.map(({ description, name }) => [name, description]),
+      [
+        ["draw", "the host's"],
+        ["write", "the client's"]
+      ]
+    )
+    assert.deepStrictEqual(
+      second?.messages.flatMap((message) => (message.role === "tool" ? [message.output] : [])),
+      ["the host's ran"]
+    )
+  }).pipe(
+    Principal.provide("ada"),
+    Effect.provide(
+      Layer.mergeAll(
+        HostedTools.tools([tool("draw", "the host's")]),
+        TurnParts.part({
+          name: "servers",
+          plan: Schema.Null,
+          decide: () => Effect.succeed({ plan: null }),
+          tools: () => [tool("draw", "the part's", true), tool("write", "the part's", true)]
+        })
+      ).pipe(Layer.provideMerge(TestKernel.layer([callTool("draw", {}), say("Done.")])), Layer.fresh)
     )
   )
 )
