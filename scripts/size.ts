@@ -18,7 +18,7 @@ const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: n
   "@colloquy/core/web-search": { own: 15_000 },
   "@colloquy/core/schedules": { own: 12_000 },
   "@colloquy/core/webhooks": { own: 12_000 },
-  "@colloquy/core/evals": { own: 59_800 },
+  "@colloquy/core/evals": { own: 59_900 },
   "@colloquy/http": { whole: 203_900 },
   "@colloquy/http/client": { whole: 45_000 },
   "the client of @colloquy/http": { whole: 45_000 }

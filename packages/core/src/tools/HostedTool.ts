@@ -108,9 +108,7 @@ export const withoutTaken = (
   tools: ReadonlyArray<HostedTool>,
   taken: ReadonlyArray<{ readonly name: string }>
 ): ReadonlyArray<HostedTool> =>
-  tools.some((tool) => tool.yields === true)
-    ? tools.filter((tool) => tool.yields !== true || taken.every(({ name }) => name !== tool.definition.name))
-    : tools
+  tools.filter((tool) => tool.yields !== true || taken.every(({ name }) => name !== tool.definition.name))
 
 /**
  * The host's own tools. Layers add up, in any order: `HostedTools.tools([clock])` over `Kernel.layer`. Two tools with the same name are

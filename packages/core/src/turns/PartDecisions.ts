@@ -70,21 +70,18 @@ export const checkTools = (
   hosted: ReadonlyArray<HostedTool>
 ): Effect.Effect<void, TurnRefused> => {
   const tools = request.sendToModel === false ? [] : (request.tools ?? assistant.tools ?? [])
-  const ofHost = hosted.map(({ definition }) => definition)
-  const ofParts = planned.flatMap((part) => withoutTaken(part.tools, ofHost)).map(({ definition }) => definition)
-  const names = [...ofParts, ...ofHost].map(({ name }) => name)
+  const taken = hosted.map(({ definition }) => definition)
+  const all = [...planned.flatMap((part) => withoutTaken(part.tools, taken)), ...hosted]
+  const names = all.map(({ definition }) => definition.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
+    const message = `Two tools of this turn have the name "${twice}". Rename one.`
     const part = planned.find((each) =>
       each.tools.some((tool) => tool.isNamedByOwner && tool.definition.name === twice)
     )
-    if (part !== undefined) {
-      const message = `Two tools of this turn have the name "${twice}". Rename one.`
-      return Effect.fail(new TurnRefused({ part: part.name, reason: "invalid", problems: [{ path: [], message }] }))
-    }
-    return Effect.die(
-      new Error(`Two tools have the name "${twice}", of two parts or of a part and the host. Rename one.`)
-    )
+    return part === undefined
+      ? Effect.die(new Error(message))
+      : Effect.fail(new TurnRefused({ part: part.name, reason: "invalid", problems: [{ path: [], message }] }))
   }
   if (tools.length === 0) return Effect.void
   const brought = new Set<string>([...planned.flatMap((part) => part.ownTools), ...names])
