@@ -7,10 +7,12 @@ import { FollowUpStore } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { SqlError } from "effect/sql/SqlError"
 import { call, type Database } from "./Database.ts"
 import { decodeFollowUp, followUpColumns, type FollowUpRow, followUpsArgument } from "./FollowUpRecord.ts"
 import type { Presence } from "./Presence.ts"
 import { ownedStatements } from "./OwnedStatements.ts"
+import { readSqlState } from "./StoreFault.ts"
 import { knownId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
@@ -18,6 +20,8 @@ import { toText } from "./StoredText.ts"
 const many = 1_000_000
 const free = { limit: many, held: [] }
 
+const isTakenKey = (defect: unknown): boolean =>
+  defect instanceof SqlError && readSqlState(defect.reason.cause) === "23505"
 const isOpen = (row: string): string => `${row}.status in ('pending', 'running')`
 const after = (parameter: string): string => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 const sameHash = (column: string, other: string): string =>
@@ -172,6 +176,9 @@ export const followUpStore = (database: Database, { holder }: Presence): typeof 
              and ${sameHash("open.key", "f.key")} and ${isOpen("open")}
          ) returning f.id`,
         [knownId(id)]
+      ).pipe(
+        // The other one became open at the same moment, which only the index sees.
+        Effect.catchDefect((defect) => (isTakenKey(defect) ? Effect.succeed(false) : Effect.die(defect)))
       ),
 
     prune: (before, limit) =>

@@ -554,6 +554,23 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     assert.strictEqual((yield* claimOne(kind)).followUp.id, dead.id)
   })
 
+  test("MUST revive one of several with one kind and key, also when all are revived at once", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const dead: Array<FollowUpId> = []
+    for (let count = 0; count < 8; count++) {
+      dead.push((yield* addOne(kind, { key: "same" })).id)
+      assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: null }))
+    }
+    for (let round = 0; round < 20; round++) {
+      const revived = yield* Effect.forEach(dead, (id) => store.revive(id), { concurrency: "unbounded" })
+      assert.lengthOf(revived.filter(Boolean), 1)
+      const claim = yield* claimOne(kind)
+      assert.strictEqual(claim.followUp.id, dead[revived.indexOf(true)])
+      assert.isTrue(yield* store.fail(claim, { ...failed, pause: null }))
+    }
+  })
+
   test("MUST find the newest follow-up of a kind and key", function* () {
     const store = yield* FollowUpStore
     const kind = yield* newKind
