@@ -84,7 +84,12 @@ export const makeSessionFeatures = ({ hostTools, parts }: FeatureSources): Sessi
     }
     const { planned } = yield* decideParts(joining, turn, []).pipe(
       Effect.tap((decided) => checkTools(turn, decided.planned, toolsOfHost(decided.planned))),
-      Effect.catchTag("TurnRefused", ({ message }) => Effect.fail(new FeatureRefused({ reason: message })))
+      Effect.catchTag("TurnRefused", ({ part, problems }) => {
+        const reasons = problems.map(({ message, path }) =>
+          path.length === 0 ? message : `${[part, ...path].join(".")}: ${message}`
+        )
+        return Effect.fail(new FeatureRefused({ reason: reasons.join(" ") }))
+      })
     )
     const shares = yield* Effect.forEach(planned, (part) =>
       Effect.map(part.session(assistant.id), (share) => ({ name: part.name, share }))

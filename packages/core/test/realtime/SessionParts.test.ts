@@ -11,7 +11,8 @@ import {
   ThreadId,
   Threads,
   type TurnPart,
-  TurnParts
+  TurnParts,
+  TurnRefused
 } from "@colloquy/core"
 import { firstPage, noUsage, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
 import { Documents, TextExtractor } from "@colloquy/core/documents"
@@ -367,6 +368,30 @@ describe("tools that a session selects", () => {
       assert.deepStrictEqual((yield* HostedTools).all(), [])
     }).pipe(Effect.scoped, Principal.provide("ada"), Effect.provide(TestRealtime.layer([])))
   )
+
+  it.effect("a refused option is told with the part and its path", () => {
+    const problems = [
+      { path: ["config", "size"], message: "It is too large." },
+      { path: [], message: "There is no such model." }
+    ]
+    const part = TurnParts.part({
+      name: "image",
+      plan: Schema.Null,
+      decide: () => Effect.fail(new TurnRefused({ part: "image", reason: "invalid", problems })),
+      session: () => Effect.succeed({ tools: [], instructions: null })
+    })
+    return Effect.gen(function* () {
+      const client = yield* TestRealtime.connect(select({ image: { provider: "p", model: "m", config: { size: 9 } } }))
+      assert.deepInclude(yield* client.next("Error"), {
+        code: "invalid_first_frame",
+        message: "image.config.size: It is too large. There is no such model."
+      })
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(Layer.provideMerge(part, TestRealtime.layer([], { providers: writing() })))
+    )
+  })
 
   it.effect("a tool of the service that the assistant carries and the service does not have refuses the session", () =>
     Effect.gen(function* () {
