@@ -20,6 +20,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import {
+  inKernel,
   messagesIn,
   openKernel,
   quiet,
@@ -43,12 +44,12 @@ const nothing: Pruned = {
   followUps: 0
 }
 
-/** A database, and retention over it. A kernel is a process that ends before time goes on: its own timers would tick all the while. */
+/** A database, and retention over it. */
 const open = (settings: Partial<RetentionSettings> = {}) => {
   const state = InMemory.makeState()
   const stores = InMemory.layerFrom(state)
   const process = <A, E>(steps: ReadonlyArray<ScriptStep>, work: Effect.Effect<A, E, Services | Principal>) =>
-    Effect.scoped(Effect.flatMap(openKernel(steps, { stores }), ({ run }) => run(work)))
+    inKernel(steps, { stores }, work)
   return {
     state,
     process,
@@ -154,11 +155,11 @@ describe("retention", () => {
     Effect.gen(function* () {
       const { prune, state } = open({ logs: "1 day" })
       const pay = tool({ name: "pay", description: "", parameters: null, needsApproval: true, execute: () => "paid" })
+      yield* TestClock.adjust("1 day")
       const kernel = yield* openKernel([callTool("pay", {}, "a"), say("Paid.")], {
         stores: InMemory.layerFrom(state),
         hosted: [pay]
       })
-      yield* TestClock.adjust("1 day")
       const turns = yield* kernel.run(Turns)
       const { runId, threadId } = yield* turns.send({ content: "Pay", jsonOutput: true })
       const decide = Effect.flatMap(

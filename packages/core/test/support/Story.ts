@@ -44,6 +44,13 @@ export const openKernel = Effect.fnUntraced(function* (
   }
 })
 
+/** Does this in a kernel that ends before time goes on: the timers of one that goes on would tick through all the hours. */
+export const inKernel = <A, E>(
+  steps: ReadonlyArray<ScriptStep>,
+  options: TestKernel.TestKernelOptions,
+  work: Effect.Effect<A, E, Services | Principal>
+): Effect.Effect<A, E, Principal> => Effect.scoped(Effect.flatMap(openKernel(steps, options), ({ run }) => run(work)))
+
 /** What the thread holds, a line for each message. */
 export const transcript = Effect.fnUntraced(function* (threadId: ThreadId) {
   const { messages } = yield* (yield* Threads).get(threadId)

@@ -1,11 +1,12 @@
+import { InMemory } from "@colloquy/adapters/in-memory"
 import { Assistants, Conversations, Inbox, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { gate, say, ScriptedModel } from "@colloquy/testing"
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
-import { failureFrom, messagesIn, story, transcript } from "../support/Story.ts"
+import { failureFrom, inKernel, messagesIn, story, transcript } from "../support/Story.ts"
 
 describe("a thread", () => {
   story(
@@ -41,10 +42,9 @@ describe("a thread", () => {
     })
   )
 
-  story(
-    "of a trial stands in no list, nor do its runs, and is deleted after a day",
-    [say("Blue.")],
-    Effect.gen(function* () {
+  it.effect("of a trial stands in no list, nor do its runs, and is deleted after a day", () => {
+    const stores = InMemory.layerFrom(InMemory.makeState())
+    const made = Effect.gen(function* () {
       const threads = yield* Threads
       const { id: assistantId } = yield* (yield* Assistants).create({ name: "a" })
       const messages = [{ role: "user", content: "How is the sky?" }]
@@ -54,12 +54,18 @@ describe("a thread", () => {
       assert.deepStrictEqual(yield* threads.list({ page: firstPage, includeMessages: false }), [])
       assert.lengthOf((yield* (yield* Inbox).list({ limit: 10 })).runs, 0)
       yield* threads.remove(left.id)
-      yield* TestClock.adjust("23 hours")
-      assert.lengthOf((yield* threads.get(id)).messages, 3)
-      yield* TestClock.adjust("2 hours")
-      assert.strictEqual((yield* failureFrom(threads.get(id)))._tag, "ThreadNotFound")
+      return id
     })
-  )
+    return Effect.gen(function* () {
+      const id = yield* inKernel([say("Blue.")], { stores }, made)
+      const messages = Threads.use((threads) => Effect.map(threads.get(id), (found) => found.messages))
+      yield* TestClock.adjust("23 hours")
+      assert.lengthOf(yield* inKernel([], { stores }, Effect.tap(messages, TestClock.adjust("1 minute"))), 3)
+      yield* TestClock.adjust("2 hours")
+      const gone = failureFrom(Effect.andThen(TestClock.adjust("1 minute"), messages))
+      assert.strictEqual((yield* inKernel([], { stores }, gone))._tag, "ThreadNotFound")
+    }).pipe(Principal.provide("ada"))
+  })
 
   story(
     "is listed oldest first, in pages, by assistant, with its messages or without",

@@ -1,6 +1,6 @@
 /** When the budget of the day is used up, nothing else is begun that costs: tools say so, learning and vectors wait, sessions end. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, expect, say, ScriptedModel, uses } from "@colloquy/testing"
+import { callTool, callTools, expect, say, ScriptedModel, type ScriptStep, uses } from "@colloquy/testing"
 import { Assistants, type HostedTool, noQuota, Principal, Quotas, Turns } from "@colloquy/core"
 import {
   ChargeId,
@@ -150,8 +150,15 @@ describe("the budget of the day", () => {
     { quota: { usdPerRun: 0.5 }, hosted: [buying(0.4)], stores: slowStores(InMemory.makeState()) }
   )
 
-  it.effect("stops learning, which goes on when the day has ended", () =>
-    Effect.gen(function* () {
+  it.effect("stops learning, which goes on when the day has ended", () => {
+    const state = InMemory.makeState()
+    const kernel = (steps: ReadonlyArray<ScriptStep>) =>
+      Layer.provide(
+        memoryKernel(steps, state),
+        Layer.succeed(Quotas, () => ({ ...noQuota, tokensPerDay: 10_000 }))
+      )
+    const [answer, learned] = learns("Fine.", { op: "ADD", text: "Likes tea", message: 1, quote: "I like tea" })
+    const told = Effect.gen(function* () {
       yield* spend(0, 10_000)
       const { assistantId, runId } = yield* tell("I like tea")
       const memories = yield* Memories
@@ -159,23 +166,20 @@ describe("the budget of the day", () => {
       assert.strictEqual(waiting.status, "PENDING")
       const [followUp] = yield* (yield* FollowUpStore).list("memory.learn", { skip: 0, limit: 10 })
       assert.include(followUp?.lastError, "The budget of the day is used up")
-      yield* TestClock.adjust("1 day")
+      return { assistantId, runId }
+    })
+    const isLearned = Effect.fnUntraced(function* ({ assistantId, runId }: Effect.Success<typeof told>) {
+      const memories = yield* Memories
       yield* settle
       assert.strictEqual(Option.getOrThrow(yield* memories.operation(runId)).status, "COMPLETED")
       assert.strictEqual((yield* memories.list(assistantId, null)).total, 1)
-    }).pipe(
-      Effect.provide(
-        Layer.provide(
-          memoryKernel(
-            learns("Fine.", { op: "ADD", text: "Likes tea", message: 1, quote: "I like tea" }),
-            InMemory.makeState()
-          ),
-          Layer.succeed(Quotas, () => ({ ...noQuota, tokensPerDay: 10_000 }))
-        )
-      ),
-      Principal.provide("ada")
-    )
-  )
+    })
+    return Effect.gen(function* () {
+      const ids = yield* Effect.provide(told, kernel([answer!]))
+      yield* TestClock.adjust("1 day")
+      yield* Effect.provide(isLearned(ids), kernel([learned!]))
+    }).pipe(Principal.provide("ada"))
+  })
 
   it.effect("leaves a document without vectors and says so, and messages do not wait for it", () =>
     Effect.gen(function* () {

@@ -2,12 +2,12 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, gate, say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, defaultTurnSettings, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureFrom, openKernel, story, tags, transcript, weather } from "../support/Story.ts"
+import { failureFrom, inKernel, openKernel, story, tags, transcript, weather } from "../support/Story.ts"
 
 const key = { key: "k", fingerprint: "body" }
 const patient = { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour" } as const
@@ -126,16 +126,16 @@ describe("a request with an idempotency key", () => {
     })
   )
 
-  story(
-    "may be used again after 24 hours",
-    [say("Once."), say("Twice.")],
+  it.effect("may be used again after 24 hours", () =>
     Effect.gen(function* () {
-      const turns = yield* Turns
-      const first = yield* turns.send({ content: "Hi", idempotency: key })
-      yield* TestClock.adjust("24 hours")
-      const second = yield* turns.send({ content: "Hi", idempotency: key })
-      assert.notStrictEqual(second.runId, first.runId)
-    })
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      const ask = Turns.use((turns) => turns.send({ content: "Hi", idempotency: key }))
+      const first = yield* inKernel([say("Once.")], { stores }, ask)
+      yield* TestClock.adjust("23 hours")
+      assert.strictEqual((yield* inKernel([], { stores }, ask)).runId, first.runId)
+      yield* TestClock.adjust("1 hour")
+      assert.notStrictEqual((yield* inKernel([say("Twice.")], { stores }, ask)).runId, first.runId)
+    }).pipe(Principal.provide("ada"))
   )
 
   const shared = InMemory.makeState()

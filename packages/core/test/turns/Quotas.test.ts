@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
-import { failureFrom, openKernel, storedRun, story, transcript, weather } from "../support/Story.ts"
+import { failureFrom, inKernel, openKernel, storedRun, story, transcript, weather } from "../support/Story.ts"
 
 const send = (content = "?") => Turns.use((turns) => turns.send({ content }))
 
@@ -95,19 +95,23 @@ describe("turns at once", () => {
 describe("the budget of the day", () => {
   const budget = { tokensPerDay: 5000 }
 
-  story(
+  it.effect(
     "is reserved before a turn and settled after it; what is used up refuses the next one until the day ends",
-    [[say("One."), uses({ inputTokens: 4000, outputTokens: 999 })], say("Two.")],
-    Effect.gen(function* () {
-      yield* send()
-      const { inputTokens, outputTokens } = yield* (yield* Allowances).report()
-      assert.deepStrictEqual([inputTokens.used, outputTokens.used, inputTokens.limit], [4000, 999, 5000])
-      const error = yield* limitRefusal()
-      assert.deepStrictEqual([error.limit, error.left, error.resetsAt], ["tokensPerDay", 1, inputTokens.resetsAt])
-      yield* TestClock.adjust("1 day")
-      yield* send()
-    }),
-    { quota: budget }
+    () => {
+      const options = { quota: budget, stores: InMemory.layerFrom(InMemory.makeState()) }
+      const today = Effect.gen(function* () {
+        yield* send()
+        const { inputTokens, outputTokens } = yield* (yield* Allowances).report()
+        assert.deepStrictEqual([inputTokens.used, outputTokens.used, inputTokens.limit], [4000, 999, 5000])
+        const error = yield* limitRefusal()
+        assert.deepStrictEqual([error.limit, error.left, error.resetsAt], ["tokensPerDay", 1, inputTokens.resetsAt])
+      })
+      return Effect.gen(function* () {
+        yield* inKernel([[say("One."), uses({ inputTokens: 4000, outputTokens: 999 })]], options, today)
+        yield* TestClock.adjust("1 day")
+        yield* inKernel([say("Two.")], options, send())
+      }).pipe(Principal.provide("ada"))
+    }
   )
 
   story(
