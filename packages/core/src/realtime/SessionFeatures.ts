@@ -9,7 +9,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
+import { fixedTools, type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
 import type { OfferedTool } from "../turns/Leg.ts"
 import { checkTools, decideParts } from "../turns/PartDecisions.ts"
 import type { Place } from "../turns/Place.ts"
@@ -102,7 +102,7 @@ export const makeSessionFeatures = ({ hostTools, parts }: FeatureSources): Sessi
       jsonOutput: false
     }
     const offered = toolsOfHost(planned).filter((tool) => tool.offered?.(offeredIn) ?? true)
-    const taken = [...offered.map(({ definition }) => definition), ...clientTools]
+    const taken = [...fixedTools([...offered, ...shares.flatMap(({ share }) => share.tools)]), ...clientTools]
     const texts = shares.flatMap(({ share }) => share.instructions ?? [])
     return {
       tools: [

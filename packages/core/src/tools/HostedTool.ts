@@ -91,8 +91,8 @@ export interface HostedTool {
   /** Absent: offered in every turn. */
   readonly offered?: (turn: OfferedIn) => boolean
   /**
-   * True: left out of a turn in which another tool has this name: a part's or the client's, and for a tool of a part the host's. For tools
-   * whose names the host does not choose. Absent: such a turn is refused.
+   * True: left out of a turn in which the client, the host or another part has a tool of this name. For tools whose names the host does not
+   * choose. Absent: such a turn is refused.
    */
   readonly yields?: boolean
   /** True: the owner chose its name, so a turn with another tool of this name is refused as the request's fault, not the server's. */
@@ -109,6 +109,10 @@ export const withoutTaken = (
   taken: ReadonlyArray<{ readonly name: string }>
 ): ReadonlyArray<HostedTool> =>
   tools.filter((tool) => tool.yields !== true || taken.every(({ name }) => name !== tool.definition.name))
+
+/** The tools that do not yield: no other tool may have one of their names. */
+export const fixedTools = (tools: ReadonlyArray<HostedTool>): ReadonlyArray<ToolDefinition> =>
+  tools.filter((tool) => tool.yields !== true).map(({ definition }) => definition)
 
 /**
  * The host's own tools. Layers add up, in any order: `HostedTools.tools([clock])` over `Kernel.layer`. Two tools with the same name are

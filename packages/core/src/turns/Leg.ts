@@ -13,7 +13,7 @@ import { type Preamble, makePreamble, type Room, roomFor } from "../prompts/Prom
 import { LogTail } from "../runs/LogTail.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/LogRecords.ts"
-import { type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
+import { fixedTools, type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
 import type { CallShare, ChildOf } from "../tools/LiveTurn.ts"
 import type { OpenCall, ToolResult } from "../tools/ToolCall.ts"
 import { LiveWindow } from "./LiveWindow.ts"
@@ -56,7 +56,8 @@ export const offeredTools = (
   toolsOfHost: ReadonlyArray<HostedTool>
 ): ReadonlyMap<string, OfferedTool> => {
   if (plan.hosted.length === 0) return noTools
-  const partTools = parts.flatMap(({ name, tools }) => tools.map((tool) => ({ tool, part: name })))
+  const fixed = fixedTools(parts.flatMap(({ tools }) => tools))
+  const partTools = parts.flatMap(({ name, tools }) => withoutTaken(tools, fixed).map((tool) => ({ tool, part: name })))
   const names = partTools.map(({ tool }) => tool.definition)
   const all = [...partTools, ...withoutTaken(toolsOfHost, names).map((tool) => ({ tool, part: hostToolsName }))]
   return new Map(

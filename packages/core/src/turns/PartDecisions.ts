@@ -8,7 +8,7 @@ import type { Principal } from "../access/Principal.ts"
 import { tokensIn } from "../models/ReportedFigures.ts"
 import { type Supplement, makeSupplements } from "../threads/Supplement.ts"
 import type { Supplements } from "../threads/Message.ts"
-import { type HostedTool, withoutTaken } from "../tools/HostedTool.ts"
+import { fixedTools, type HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
@@ -70,10 +70,9 @@ export const checkTools = (
   hosted: ReadonlyArray<HostedTool>
 ): Effect.Effect<void, TurnRefused> => {
   const tools = request.sendToModel === false ? [] : (request.tools ?? assistant.tools ?? [])
-  const taken = hosted.map(({ definition }) => definition)
-  const all = [...planned.flatMap((part) => withoutTaken(part.tools, taken)), ...hosted]
-  const names = all.map(({ definition }) => definition.name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  const all = [...planned.flatMap((part) => part.tools), ...hosted]
+  const fixed = fixedTools(all).map(({ name }) => name)
+  const twice = fixed.find((name, index) => fixed.indexOf(name) !== index)
   if (twice !== undefined) {
     const message = `Two tools of this turn have the name "${twice}". Rename one.`
     const part = planned.find((each) =>
@@ -84,6 +83,7 @@ export const checkTools = (
       : Effect.fail(new TurnRefused({ part: part.name, reason: "invalid", problems: [{ path: [], message }] }))
   }
   if (tools.length === 0) return Effect.void
+  const names = all.map(({ definition }) => definition.name)
   const brought = new Set<string>([...planned.flatMap((part) => part.ownTools), ...names])
   const problems = tools.flatMap((tool, index) => {
     if (!hostedMark(tool) || brought.has(tool.name)) return []

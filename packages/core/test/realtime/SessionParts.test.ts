@@ -325,13 +325,19 @@ describe("tools that a session selects", () => {
     })
   })
 
-  it.effect("a part's tool that yields is left out where the host or the client has its name", () => {
+  it.effect("a part's tool that yields is left out where the host, the client or another part has its name", () => {
     const tool = (name: string, description: string, yields: boolean): HostedTool => ({
       definition: { name, description, parameters: null },
       run: () => Effect.succeed(null),
       yields
     })
-    const offered = ["draw", "write", "read"].map((name) => tool(name, "the part's", true))
+    const offered = ["draw", "write", "read", "pay"].map((name) => tool(name, "the part's", true))
+    const other = TurnParts.part({
+      name: "till",
+      plan: Schema.Null,
+      decide: () => Effect.succeed({ plan: null }),
+      session: () => Effect.succeed({ tools: [tool("pay", "the other part's", false)], instructions: null })
+    })
     const part = TurnParts.part({
       name: "servers",
       plan: Schema.Null,
@@ -348,13 +354,16 @@ describe("tools that a session selects", () => {
       const [setup] = (yield* TestRealtime.ScriptedVoice).setups
       assert.deepStrictEqual(setup?.tools.map(({ description, name }) => `${name} is ${description}`).toSorted(), [
         "draw is the host's",
+        "pay is the other part's",
         "read is the part's",
         "write is the client's"
       ])
     }).pipe(
       Effect.scoped,
       Principal.provide("ada"),
-      Effect.provide(Layer.provideMerge(part, TestRealtime.layer([[hang]], { providers: writing(), hosted })))
+      Effect.provide(
+        Layer.provideMerge(Layer.merge(part, other), TestRealtime.layer([[hang]], { providers: writing(), hosted }))
+      )
     )
   })
 

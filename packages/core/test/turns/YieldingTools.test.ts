@@ -49,7 +49,7 @@ it.effect("of the host yields to a part's tool and to the client's", () =>
   )
 )
 
-it.effect("of a part yields to the host's tool and to the client's", () =>
+it.effect("of a part yields to the tools of the host, of the client and of another part", () =>
   Effect.gen(function* () {
     const clients = { name: "write", description: "the client's", parameters: null }
     const reply = yield* (yield* Turns).send({ content: "?", tools: [clients] })
@@ -58,6 +58,7 @@ it.effect("of a part yields to the host's tool and to the client's", () =>
     assert.deepStrictEqual(
       first?.tools.map(({ description, name }) => [name, description]),
       [
+        ["read", "the other part's"],
         ["draw", "the host's"],
         ["write", "the client's"]
       ]
@@ -72,10 +73,16 @@ it.effect("of a part yields to the host's tool and to the client's", () =>
       Layer.mergeAll(
         HostedTools.tools([tool("draw", "the host's")]),
         TurnParts.part({
+          name: "reader",
+          plan: Schema.Null,
+          decide: () => Effect.succeed({ plan: null }),
+          tools: () => [tool("read", "the other part's")]
+        }),
+        TurnParts.part({
           name: "servers",
           plan: Schema.Null,
           decide: () => Effect.succeed({ plan: null }),
-          tools: () => [tool("draw", "the part's", true), tool("write", "the part's", true)]
+          tools: () => ["draw", "read", "write"].map((name) => tool(name, "the part's", true))
         })
       ).pipe(Layer.provideMerge(TestKernel.layer([callTool("draw", {}), say("Done.")])), Layer.fresh)
     )
