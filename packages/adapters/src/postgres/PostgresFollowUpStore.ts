@@ -20,8 +20,10 @@ import { toText } from "./StoredText.ts"
 const many = 1_000_000
 const free = { limit: many, held: [] }
 
+/** The index of open follow-ups has one of this owner, kind and key already. */
 const isTakenKey = (defect: unknown): boolean =>
   defect instanceof SqlError && readSqlState(defect.reason.cause) === "23505"
+
 const isOpen = (row: string): string => `${row}.status in ('pending', 'running')`
 const after = (parameter: string): string => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 const sameHash = (column: string, other: string): string =>

@@ -44,7 +44,7 @@ export const openKernel = Effect.fnUntraced(function* (
   }
 })
 
-/** Does this in a kernel that ends before time goes on: the timers of one that goes on would tick through all the hours. */
+/** Does this work in a kernel of its own. Hours pass best without one, because its timers would tick through them. */
 export const inKernel = <A, E>(
   steps: ReadonlyArray<ScriptStep>,
   options: TestKernel.TestKernelOptions,

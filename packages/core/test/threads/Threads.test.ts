@@ -58,12 +58,14 @@ describe("a thread", () => {
     })
     return Effect.gen(function* () {
       const id = yield* inKernel([say("Blue.")], { stores }, made)
-      const messages = Threads.use((threads) => Effect.map(threads.get(id), (found) => found.messages))
+      const messages = Effect.andThen(
+        TestClock.adjust("1 minute"),
+        Threads.use((threads) => Effect.map(threads.get(id), (found) => found.messages))
+      )
       yield* TestClock.adjust("23 hours")
-      assert.lengthOf(yield* inKernel([], { stores }, Effect.tap(messages, TestClock.adjust("1 minute"))), 3)
+      assert.lengthOf(yield* inKernel([], { stores }, messages), 3)
       yield* TestClock.adjust("2 hours")
-      const gone = failureFrom(Effect.andThen(TestClock.adjust("1 minute"), messages))
-      assert.strictEqual((yield* inKernel([], { stores }, gone))._tag, "ThreadNotFound")
+      assert.strictEqual((yield* inKernel([], { stores }, failureFrom(messages)))._tag, "ThreadNotFound")
     }).pipe(Principal.provide("ada"))
   })
 
